@@ -1,0 +1,52 @@
+# Greenwright. `make help` lists the targets; each is a line a person could type.
+
+GO      ?= go
+BIN     := bin
+LINTER  := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
+VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+LDFLAGS := -s -w -X main.version=$(VERSION)
+# What the tests must really find on this machine; a missing one fails instead of skipping.
+REQUIRE ?=
+FUZZTIME ?= 30s
+
+.PHONY: help setup build demo test race lint fuzz bench e2e clean
+
+help: ## list the targets
+	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## /\1\t/' | expand -t 10
+
+setup: ## install what this machine lacks (bubblewrap, redis-server, git), or print how
+	@deploy/setup.sh
+
+build: ## build bin/greenwright
+	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o $(BIN)/greenwright ./cmd/greenwright
+
+demo: setup build ## the whole way on this machine: a simulated GitHub, everything else real
+	$(GO) run ./cmd/demo -greenwright $(BIN)/greenwright
+
+test: setup ## all tests
+	GREENWRIGHT_TEST_REQUIRE='$(REQUIRE)' $(GO) test -shuffle=on ./...
+
+race: setup ## all tests under the race detector
+	GREENWRIGHT_TEST_REQUIRE='$(REQUIRE)' $(GO) test -race -shuffle=on ./...
+
+e2e: setup ## only the tests of whole flows, verbosely
+	GREENWRIGHT_TEST_REQUIRE='bwrap redis git' $(GO) test -count=1 -v ./cmd/internal/e2e/...
+
+lint: $(BIN)/golangci-lint ## golangci-lint, pinned
+	$(BIN)/golangci-lint run ./...
+
+$(BIN)/golangci-lint: Makefile
+	GOFLAGS= GOBIN=$(CURDIR)/$(BIN) $(GO) install $(LINTER)
+	@touch $@
+
+fuzz: ## every fuzz target for FUZZTIME (30s)
+	@$(GO) list ./... | while read -r pkg; do \
+	  for target in $$($(GO) test -list '^Fuzz' $$pkg | grep '^Fuzz'); do \
+	    echo "$$pkg $$target"; $(GO) test -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME) $$pkg || exit 1; \
+	  done; done
+
+bench: setup build ## the figures of docs/performance.md, as ratios of one run
+	$(GO) test -run '^$$' -bench . -benchtime 1x -timeout 30m ./...
+
+clean: ## remove what make built
+	rm -rf $(BIN)
