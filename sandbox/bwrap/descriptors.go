@@ -1,0 +1,95 @@
+package bwrap
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// firstFD is where exec puts the first extra descriptor.
+const firstFD = 3
+
+// memfile is an anonymous file with content, read from its beginning.
+func memfile(name string, content []byte) (*os.File, error) {
+	fd, err := unix.MemfdCreate(name, unix.MFD_CLOEXEC)
+	if err != nil {
+		return nil, fmt.Errorf("creating a memory file: %w", err)
+	}
+	f := os.NewFile(uintptr(fd), name)
+	if _, err := f.Write(content); err != nil {
+		_ = f.Close()
+		return nil, fmt.Errorf("filling a memory file: %w", err)
+	}
+	if _, err := f.Seek(0, io.SeekStart); err != nil {
+		_ = f.Close()
+		return nil, fmt.Errorf("rewinding a memory file: %w", err)
+	}
+	return f, nil
+}
+
+// descriptors are what one bubblewrap process is given: its arguments, the
+// made-up files, the seccomp program, and a file for its status.
+type descriptors struct {
+	files  []*os.File
+	status *os.File
+}
+
+func (d *descriptors) add(name string, content []byte) (fd int, err error) {
+	f, err := memfile(name, content)
+	if err != nil {
+		return 0, err
+	}
+	d.files = append(d.files, f)
+	return firstFD + len(d.files) - 1, nil
+}
+
+func (d *descriptors) close() {
+	for _, f := range d.files {
+		_ = f.Close()
+	}
+}
+
+// status is what bubblewrap reports of a command (--json-status-fd).
+type status struct {
+	childPID int
+	exitCode int
+	exited   bool
+}
+
+// readStatus parses the lines that bubblewrap wrote, each a JSON object.
+func readStatus(f *os.File) (status, error) {
+	var st status
+	if _, err := f.Seek(0, io.SeekStart); err != nil {
+		return st, fmt.Errorf("reading bubblewrap's status: %w", err)
+	}
+	b, err := io.ReadAll(io.LimitReader(f, 64<<10))
+	if err != nil {
+		return st, fmt.Errorf("reading bubblewrap's status: %w", err)
+	}
+	for line := range bytes.Lines(b) {
+		var v struct {
+			ChildPID *int `json:"child-pid"`
+			ExitCode *int `json:"exit-code"`
+		}
+		if json.Unmarshal(line, &v) != nil {
+			continue
+		}
+		if v.ChildPID != nil {
+			st.childPID = *v.ChildPID
+		}
+		if v.ExitCode != nil {
+			st.exitCode, st.exited = *v.ExitCode, true
+		}
+	}
+	return st, nil
+}
+
+// joinArgs writes arguments as --args reads them.
+func joinArgs(args []string) []byte {
+	return []byte(strings.Join(args, "\x00") + "\x00")
+}
