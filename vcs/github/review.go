@@ -1,0 +1,183 @@
+package github
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+
+	gh "github.com/google/go-github/v60/github"
+
+	"github.com/greenwright/greenwright/vcs"
+)
+
+// Review reads a submitted review with the threads that it has a remark in,
+// their replies included.
+func (f *Forge) Review(ctx context.Context, t vcs.Thread, id int64) (vcs.Review, error) {
+	doing := fmt.Sprintf("reading a review of %s", t)
+	c, err := f.pullClient(ctx, t, vcs.Read)
+	if err != nil {
+		return vcs.Review{}, err
+	}
+	r, _, err := c.PullRequests.GetReview(ctx, t.Repo.Owner, t.Repo.Name, t.Number, id)
+	if err != nil {
+		return vcs.Review{}, f.mapError(doing, err)
+	}
+	out, err := reviewOf(r)
+	if err != nil {
+		return vcs.Review{}, f.mapError(doing, err)
+	}
+	remarks, err := f.remarks(ctx, c, t)
+	if err != nil {
+		return vcs.Review{}, f.mapError(doing, err)
+	}
+	if out.Remarks, err = threadsOf(remarks, id); err != nil || len(out.Remarks) == 0 {
+		return out, f.mapError(doing, err)
+	}
+	return out, f.mapError(doing, f.markResolved(ctx, c, t, out.Remarks))
+}
+
+func reviewOf(r *gh.PullRequestReview) (vcs.Review, error) {
+	author, err := actorOf(r.User)
+	if err != nil {
+		return vcs.Review{}, err
+	}
+	state := vcs.ReviewState(strings.ToLower(r.GetState()))
+	switch state {
+	case vcs.ReviewApproved, vcs.ReviewChangesRequested, vcs.ReviewCommented, vcs.ReviewDismissed:
+	default: // a pending one has not been submitted
+		return vcs.Review{}, fmt.Errorf("%w: review in state %q", vcs.ErrNotFound, r.GetState())
+	}
+	if sha := r.GetCommitID(); sha != "" {
+		if err := vcs.ValidateSHA(sha); err != nil {
+			return vcs.Review{}, err
+		}
+	}
+	return vcs.Review{
+		ID: r.GetID(), Author: author, State: state, Body: r.GetBody(), CommitSHA: r.GetCommitID(),
+		SubmittedAt: timeOf(r.SubmittedAt), URL: r.GetHTMLURL(),
+	}, nil
+}
+
+// remarks lists every line comment of a pull request, oldest first. The
+// listing per review has neither replies nor line numbers.
+func (f *Forge) remarks(ctx context.Context, c client, t vcs.Thread) ([]*gh.PullRequestComment, error) {
+	var out []*gh.PullRequestComment
+	opts := gh.PullRequestListCommentsOptions{Sort: "created", Direction: "asc", ListOptions: gh.ListOptions{PerPage: perPage}}
+	for range maxPages {
+		got, resp, err := c.PullRequests.ListComments(ctx, t.Repo.Owner, t.Repo.Name, t.Number, &opts)
+		if err != nil {
+			return nil, fmt.Errorf("listing remarks: %w", err)
+		}
+		out = append(out, got...)
+		if resp.NextPage == 0 {
+			return out, nil
+		}
+		opts.Page = resp.NextPage
+	}
+	return out, nil
+}
+
+// threadsOf groups remarks and keeps the threads that the review wrote in.
+func threadsOf(all []*gh.PullRequestComment, reviewID int64) ([]vcs.ReviewThread, error) {
+	index, wanted := map[int64]int{}, map[int64]bool{}
+	var threads []vcs.ReviewThread
+	for _, c := range all {
+		cm, err := remarkOf(c)
+		if err != nil {
+			return nil, err
+		}
+		opening := c.GetInReplyTo()
+		if opening == 0 {
+			opening = c.GetID()
+		}
+		i, known := index[opening]
+		if !known { // an opening comment, or a reply whose opening was deleted
+			i = len(threads)
+			index[opening] = i
+			threads = append(threads, threadOf(opening, c))
+		}
+		threads[i].Comments = append(threads[i].Comments, cm)
+		wanted[opening] = wanted[opening] || c.GetPullRequestReviewID() == reviewID
+	}
+	out := make([]vcs.ReviewThread, 0, len(threads))
+	for _, th := range threads {
+		if wanted[th.ID] {
+			out = append(out, th)
+		}
+	}
+	return out, nil
+}
+
+func threadOf(id int64, c *gh.PullRequestComment) vcs.ReviewThread {
+	wholeFile := c.GetSubjectType() == "file"
+	return vcs.ReviewThread{
+		ID: id, Path: c.GetPath(), StartLine: c.GetStartLine(), Line: c.GetLine(), Side: c.GetSide(),
+		DiffHunk: c.GetDiffHunk(), Outdated: c.Line == nil && !wholeFile,
+	}
+}
+
+// ReplyToRemark answers in a review thread, or edits the answer that has the
+// marker.
+func (f *Forge) ReplyToRemark(ctx context.Context, t vcs.Thread, id int64, s vcs.StickyComment) (vcs.Comment, error) {
+	doing := fmt.Sprintf("answering a remark on %s", t)
+	text, err := compose(s)
+	if err != nil {
+		return vcs.Comment{}, f.mapError(doing, err)
+	}
+	c, err := f.pullClient(ctx, t, vcs.Write)
+	if err != nil {
+		return vcs.Comment{}, err
+	}
+	unlock, err := f.locks.lock(ctx, fmt.Sprint(t.Key(), " ", id, " ", s.Marker))
+	if err != nil {
+		return vcs.Comment{}, f.mapError(doing, err)
+	}
+	defer unlock()
+	got, err := f.reply(ctx, c, t, id, s.Marker, text)
+	if err != nil {
+		return vcs.Comment{}, f.mapError(doing, err)
+	}
+	out, err := remarkOf(got)
+	return out, f.mapError(doing, err)
+}
+
+func (f *Forge) reply(ctx context.Context, c client, t vcs.Thread, id int64, marker, text string) (*gh.PullRequestComment, error) {
+	known, err := f.findReply(ctx, c, t, id, marker)
+	if err != nil {
+		return nil, err
+	}
+	if known != 0 {
+		got, _, err := c.PullRequests.EditComment(ctx, t.Repo.Owner, t.Repo.Name, known, &gh.PullRequestComment{Body: &text})
+		return got, err
+	}
+	path := fmt.Sprintf("repos/%s/%s/pulls/%d/comments/%d/replies", t.Repo.Owner, t.Repo.Name, t.Number, id)
+	r, err := c.NewRequest(http.MethodPost, path, map[string]string{"body": text})
+	if err != nil {
+		return nil, fmt.Errorf("building the request: %w", err)
+	}
+	got := new(gh.PullRequestComment)
+	_, err = c.Do(ctx, r, got)
+	return got, err
+}
+
+func (f *Forge) findReply(ctx context.Context, c client, t vcs.Thread, id int64, marker string) (int64, error) {
+	self, err := f.Self(ctx)
+	if err != nil {
+		return 0, err
+	}
+	line, err := markerLine(marker)
+	if err != nil {
+		return 0, err
+	}
+	all, err := f.remarks(ctx, c, t)
+	if err != nil {
+		return 0, err
+	}
+	for _, r := range all {
+		if r.GetInReplyTo() == id && r.GetUser().GetID() == self.ID && hasMarker(r.GetBody(), line) {
+			return r.GetID(), nil
+		}
+	}
+	return 0, nil
+}
