@@ -1,0 +1,112 @@
+package agent
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/greenwright/greenwright/agent/model"
+	"github.com/greenwright/greenwright/agent/stuck"
+	"github.com/greenwright/greenwright/agent/tool"
+	"github.com/greenwright/greenwright/agent/window"
+)
+
+// Config is what an agent works with. Model and Tools are required; the rest
+// may be left out.
+type Config struct {
+	Model model.Model
+	// Tools in fixed order, each already wrapped by whatever policy applies.
+	Tools []tool.Tool
+	// Recorder is the journal; nil records nothing.
+	Recorder Recorder
+	// Inbox hands over later messages; nil means that none come.
+	Inbox Inbox
+	// Tree names the state of the files; nil makes the loop count edits instead.
+	Tree TreeHasher
+	// Differ makes the difference that the first finish shows; nil shows none.
+	Differ tool.Differ
+	// Price turns usage into cost for Limits.CostMicroUSD.
+	Price model.Price
+	Now   func() time.Time
+	Log   *slog.Logger
+}
+
+// Agent runs tasks. It is safe for concurrent use if its tools are; usually
+// tools belong to one workspace and so does the agent.
+type Agent struct {
+	cfg      Config
+	registry *tool.Registry
+	specs    []model.ToolSpec
+}
+
+// New checks the configuration and the tools' schemas.
+func New(cfg Config) (*Agent, error) {
+	if cfg.Model == nil {
+		return nil, errors.New("agent: no model")
+	}
+	registry, err := tool.NewRegistry(cfg.Tools...)
+	if err != nil {
+		return nil, fmt.Errorf("checking tools: %w", err)
+	}
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	if cfg.Log == nil {
+		cfg.Log = slog.New(slog.DiscardHandler)
+	}
+	a := &Agent{cfg: cfg, registry: registry}
+	for _, s := range registry.Specs() {
+		schema, err := json.Marshal(s.Schema)
+		if err != nil {
+			return nil, fmt.Errorf("writing schema of %s: %w", s.Name, err)
+		}
+		a.specs = append(a.specs, model.ToolSpec{Name: s.Name, Description: s.Description, Schema: schema})
+	}
+	return a, nil
+}
+
+// Run works on the task until it ends. Every end is an Outcome; the error is
+// set only with [StateFailed], when something outside of the agent failed (the
+// journal, the inbox, the model's service): errors.As finds the [*model.Error]
+// whose RetryAfter says when to come back.
+func (a *Agent) Run(ctx context.Context, task Task) (Outcome, error) {
+	r := a.newRun(task)
+	ctx, cancel := context.WithDeadlineCause(ctx, r.hardEnd(), errTimeLimit)
+	defer cancel()
+	err := r.loop(ctx)
+	if err != nil {
+		r.endBy(ctx, err)
+	}
+	r.out.CostMicroUSD = a.cfg.Price.Cost(r.out.Usage)
+	notice := fmt.Sprintf("ended %s: %s", r.out.State, r.out.Reason)
+	if recErr := r.note(ctx, notice); recErr != nil && r.out.State != StateFailed {
+		r.end(StateFailed, recErr.Error())
+		err = recErr
+	}
+	a.cfg.Log.Info("agent run ended", "run_id", task.ID, "state", string(r.out.State), "step", r.out.Steps,
+		"tool_calls", r.out.ToolCalls, "input_tokens", r.out.Usage.InputTotal(), "output_tokens", r.out.Usage.Output)
+	if r.out.State == StateFailed {
+		return r.out, err
+	}
+	return r.out, nil
+}
+
+func (a *Agent) newRun(task Task) *run {
+	limits := task.Limits.withDefaults(task.Kind)
+	return &run{
+		agent:   a,
+		task:    task,
+		limits:  limits,
+		started: a.cfg.Now(),
+		softEnd: time.Now().Add(limits.WallClock),
+		system:  systemOf(task),
+		window:  window.New(limits.ContextTokens),
+		stuck:   stuck.New(),
+		ids:     newIDs(),
+		proofs:  make(map[string]proof),
+		out:     Outcome{Replies: map[string]string{}},
+	}
+}

@@ -1,0 +1,154 @@
+package agent_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/greenwright/greenwright/agent"
+	"github.com/greenwright/greenwright/agent/model"
+	"github.com/greenwright/greenwright/agent/model/modeltest"
+	"github.com/greenwright/greenwright/agent/tool"
+	"github.com/greenwright/greenwright/agent/tool/edit"
+	"github.com/greenwright/greenwright/agent/tool/files"
+	"github.com/greenwright/greenwright/agent/tool/finish"
+	"github.com/greenwright/greenwright/agent/tool/history"
+	"github.com/greenwright/greenwright/agent/tool/plan"
+	"github.com/greenwright/greenwright/agent/tool/search"
+	"github.com/greenwright/greenwright/agent/tool/shell"
+	"github.com/greenwright/greenwright/agent/tool/workspace"
+)
+
+// rig is an agent over a real workspace with a scripted model and a fake
+// executor that knows one command: "check", red until main.go holds "fixed".
+type rig struct {
+	t       *testing.T
+	dir     string
+	ws      *workspace.Workspace
+	mu      sync.Mutex
+	entries []agent.Entry
+	inbox   [][]agent.Message
+	ran     []string
+	failAt  agent.EntryKind
+	cfg     agent.Config
+}
+
+func newRig(t *testing.T, m model.Model) *rig {
+	t.Helper()
+	r := &rig{t: t, dir: t.TempDir()}
+	r.put("main.go", "package main\n\nfunc main() { println(\"broken\") }\n")
+	ws, err := workspace.Open(r.dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { ws.Close() })
+	r.ws = ws
+	r.cfg = agent.Config{
+		Model: m, Recorder: r, Inbox: r, Tree: ws, Differ: r,
+		Tools: []tool.Tool{
+			files.NewRead(ws), files.NewList(ws), search.New(ws), edit.NewEdit(ws), edit.NewWrite(ws),
+			shell.New(r), history.New(r), plan.New(), finish.New(),
+		},
+	}
+	return r
+}
+
+func (r *rig) put(name, text string) {
+	r.t.Helper()
+	if err := os.WriteFile(filepath.Join(r.dir, name), []byte(text), 0o644); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+func (r *rig) read(name string) string {
+	r.t.Helper()
+	data, err := os.ReadFile(filepath.Join(r.dir, name))
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return string(data)
+}
+
+func (r *rig) Record(_ context.Context, e agent.Entry) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.failAt != "" && e.Kind == r.failAt {
+		return errors.New("journal is down")
+	}
+	r.entries = append(r.entries, e)
+	return nil
+}
+
+func (r *rig) Messages(context.Context) ([]agent.Message, error) {
+	if len(r.inbox) == 0 {
+		return nil, nil
+	}
+	next := r.inbox[0]
+	r.inbox = r.inbox[1:]
+	return next, nil
+}
+
+func (r *rig) Diff(context.Context, []string) (string, error) {
+	now := r.read("main.go")
+	if strings.Contains(now, "broken") {
+		return "", nil
+	}
+	return "diff --git a/main.go b/main.go\n--- a/main.go\n+++ b/main.go\n@@ -3 +3 @@\n-broken\n+" + now, nil
+}
+
+func (r *rig) Execute(_ context.Context, cmd tool.Command) (tool.Execution, error) {
+	r.ran = append(r.ran, cmd.Script)
+	out, code := "ok\n", 0
+	if cmd.Script == "check" && !strings.Contains(r.read("main.go"), "fixed") {
+		out, code = "main.go:3: FAIL\n", 1
+	}
+	return tool.Execution{ExitCode: code, Cause: tool.CauseExited, Head: []byte(out), TotalBytes: int64(len(out)), TotalLines: 1}, nil
+}
+
+func (r *rig) run(task agent.Task) agent.Outcome {
+	r.t.Helper()
+	a, err := agent.New(r.cfg)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	out, err := a.Run(context.Background(), task)
+	if err != nil {
+		r.t.Fatalf("Run: %v", err)
+	}
+	return out
+}
+
+func change() agent.Task {
+	return agent.Task{ID: "run-1", Instruction: "make the check pass", Kind: agent.KindChange,
+		Checks: []model.Check{{Name: "check", Command: "check", ExitCode: 1, Output: "FAIL", Red: true}}}
+}
+
+func call(name string, args any) modeltest.Call { return modeltest.Call{Name: name, Args: args} }
+
+type obj = map[string]any
+
+func readMain() modeltest.Call { return call("read_file", obj{"path": "main.go"}) }
+
+func fixMain() modeltest.Call {
+	return call("edit_file", obj{"path": "main.go", "old_string": "broken", "new_string": "fixed"})
+}
+
+func runCheck() modeltest.Call { return call("run_command", obj{"command": "check"}) }
+
+func submit() modeltest.Call {
+	return call("finish", obj{"summary": "it was broken", "replies": []obj{{"id": "t1", "text": "done"}}})
+}
+
+func clean(t *testing.T, m *modeltest.Model) {
+	t.Helper()
+	for _, v := range m.Violations() {
+		t.Errorf("transcript: %v", v)
+	}
+	if m.Left() != 0 {
+		t.Errorf("%d steps of the script were not used", m.Left())
+	}
+}
