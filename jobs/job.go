@@ -1,0 +1,48 @@
+package jobs
+
+import (
+	"time"
+
+	"github.com/greenwright/greenwright/vcs"
+)
+
+// JobID identifies a job; the same trigger gives the same one.
+type JobID string
+
+// RunID identifies one attempt at a job.
+type RunID string
+
+// Kind is what a job is to do.
+type Kind string
+
+// The kinds of job.
+const (
+	KindFix            Kind = "fix"             // change code as asked
+	KindAsk            Kind = "ask"             // answer a question, change nothing
+	KindCheckRepair    Kind = "check_repair"    // turn a red check green
+	KindReviewFollowup Kind = "review_followup" // act on a submitted review
+)
+
+// Changes reports whether a job of this kind is meant to end with a change.
+func (k Kind) Changes() bool { return k != KindAsk }
+
+// Job is durable queued work on one thread.
+type Job struct {
+	ID      JobID      `json:"id"`
+	Kind    Kind       `json:"kind"`
+	Thread  vcs.Thread `json:"thread"`
+	Command Command    `json:"command"`
+	// Requester asked for it, or caused the event that did.
+	Requester vcs.Actor `json:"requester"`
+	// Permission is what the requester had when the job was accepted.
+	Permission vcs.Permission `json:"permission"`
+	// Comment is what the request stood in; zero ID for a thread's body.
+	Comment vcs.CommentRef `json:"comment"`
+	Check   *vcs.Check     `json:"check,omitempty"`
+	Review  int64          `json:"review,omitempty"` // the submitted review's id
+	// EventKey is the dedupe key of the event behind the job.
+	EventKey string `json:"event_key"`
+	// CreatedAt freezes the context: what others write or edit later does
+	// not enter (rule A7).
+	CreatedAt time.Time `json:"created_at"`
+}

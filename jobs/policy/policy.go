@@ -1,0 +1,207 @@
+// Package policy decides who may start what (rules A1–A5, L2). It is one pure
+// function over a [Config] and a [Request]; it imports no client and asks
+// nobody. Callers find out the facts (the permission, from the forge) and
+// carry out the decision.
+//
+// Invariants: the zero [Decision] denies; what is not known denies; every
+// decision has a reason that can be shown and logged.
+package policy
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/bmatcuk/doublestar/v4"
+
+	"github.com/greenwright/greenwright/jobs"
+	"github.com/greenwright/greenwright/vcs"
+)
+
+// AutoRepair says on whose pull requests a red check starts a repair without
+// being asked. Greenwright's own are always repaired.
+type AutoRepair string
+
+// The settings of auto_repair.
+const (
+	AutoRepairOff AutoRepair = "off" // only Greenwright's own pull requests
+	AutoRepairAll AutoRepair = "all" // everybody's, forks excepted
+)
+
+// Config is the operator's policy. Zero fields take the defaults of
+// WithDefaults.
+type Config struct {
+	// Repositories that may be worked on, as globs over "owner/name".
+	Repositories []string `yaml:"repositories"`
+	// Commands maps a verb to the permission it needs; write by default.
+	Commands map[jobs.Verb]string `yaml:"commands"`
+	// Bots that may ask for work, by exact login or numeric id.
+	Bots []string `yaml:"bots"`
+	// AutoRepair is off or all.
+	AutoRepair AutoRepair `yaml:"auto_repair"`
+	// ReplyToStrangers answers people without rights with one line; by
+	// default they get no answer at all.
+	ReplyToStrangers bool `yaml:"reply_to_strangers"`
+	// JobsPerHour is how many jobs a thread may have in an hour (rule L3).
+	JobsPerHour int `yaml:"jobs_per_hour"`
+	// ProtectedPaths may not be changed by what is published, as globs.
+	ProtectedPaths []string `yaml:"protected_paths"`
+}
+
+// defaultJobsPerHour is rule L3's.
+const defaultJobsPerHour = 6
+
+// WithDefaults fills in what is zero.
+func (c Config) WithDefaults() Config {
+	if len(c.Repositories) == 0 {
+		c.Repositories = []string{"**"}
+	}
+	if c.AutoRepair == "" {
+		c.AutoRepair = AutoRepairOff
+	}
+	if c.JobsPerHour == 0 {
+		c.JobsPerHour = defaultJobsPerHour
+	}
+	if c.ProtectedPaths == nil {
+		c.ProtectedPaths = []string{".github/workflows/**", ".github/actions/**", ".gitlab-ci.yml", ".greenwright.yml"}
+	}
+	return c
+}
+
+// Validate names every fault of the policy.
+func (c Config) Validate() error {
+	var errs []error
+	for _, g := range slices.Concat(c.Repositories, c.ProtectedPaths) {
+		if !doublestar.ValidatePattern(g) {
+			errs = append(errs, fmt.Errorf("policy: %q is not a valid pattern", g))
+		}
+	}
+	for verb, level := range c.Commands {
+		if p, err := vcs.ParsePermission(level); err != nil {
+			errs = append(errs, fmt.Errorf("policy.commands.%s: %w", verb, err))
+		} else if p == vcs.PermissionNone {
+			errs = append(errs, fmt.Errorf("policy.commands.%s: none would let everybody in; the lowest is read", verb))
+		}
+	}
+	if c.AutoRepair != "" && c.AutoRepair != AutoRepairOff && c.AutoRepair != AutoRepairAll {
+		errs = append(errs, fmt.Errorf("policy.auto_repair: %q: want off or all", c.AutoRepair))
+	}
+	if c.JobsPerHour < 0 {
+		errs = append(errs, errors.New("policy.jobs_per_hour: must not be negative"))
+	}
+	return errors.Join(errs...)
+}
+
+// Request is what somebody wants, with the facts that decide.
+type Request struct {
+	Actor      vcs.Actor
+	Self       vcs.Actor
+	Repo       vcs.RepoRef
+	Verb       jobs.Verb
+	Permission vcs.Permission
+	// PermissionKnown is false when the forge could not be asked.
+	PermissionKnown bool
+	// FromFork: the work would be on a pull request whose head is a fork's.
+	FromFork bool
+}
+
+// Effect is what a decision says.
+type Effect string
+
+// The effects. The zero value denies.
+const (
+	Allow Effect = "allow"
+	Deny  Effect = "deny"
+)
+
+// Decision is the outcome with its reason.
+type Decision struct {
+	Effect Effect
+	Reason string
+	// Reply is whether the person should be told in the thread.
+	Reply bool
+}
+
+// Allowed reports whether the decision lets pass.
+func (d Decision) Allowed() bool { return d.Effect == Allow }
+
+func deny(format string, args ...any) Decision {
+	return Decision{Effect: Deny, Reason: fmt.Sprintf(format, args...)}
+}
+
+// Admit decides what can be decided without asking the forge: own events,
+// other bots, repositories.
+func (c Config) Admit(actor, self vcs.Actor, repo vcs.RepoRef) Decision {
+	switch {
+	case actor.Is(self):
+		return deny("own event")
+	case actor.ID == 0:
+		return deny("unknown actor")
+	case actor.Kind != vcs.KindUser && !c.namesBot(actor):
+		return deny("bot %s is not named in policy.bots", actor.Login)
+	}
+	return c.AdmitRepo(repo)
+}
+
+// AdmitRepo decides whether the repository may be worked on at all.
+func (c Config) AdmitRepo(repo vcs.RepoRef) Decision {
+	for _, g := range c.Repositories {
+		if ok, err := doublestar.Match(strings.ToLower(g), strings.ToLower(repo.FullName())); err == nil && ok {
+			return Decision{Effect: Allow, Reason: "repository is enabled by " + strconv.Quote(g)}
+		}
+	}
+	d := deny("repository %s is not enabled in policy.repositories", repo.FullName())
+	d.Reply = true
+	return d
+}
+
+// namesBot: by exact login or by id; never by a suffix.
+func (c Config) namesBot(actor vcs.Actor) bool {
+	return slices.Contains(c.Bots, actor.Login) || slices.Contains(c.Bots, strconv.FormatInt(actor.ID, 10))
+}
+
+// Decide is the one function that says who may do what.
+func (c Config) Decide(r Request) Decision {
+	if d := c.Admit(r.Actor, r.Self, r.Repo); !d.Allowed() {
+		return d
+	}
+	need := c.needs(r.Verb)
+	switch {
+	case !r.PermissionKnown:
+		d := deny("the permission of %s could not be asked for", r.Actor.Login)
+		d.Reply = true
+		return d
+	case r.Permission < need:
+		d := deny("%s has permission %s; %s needs %s", r.Actor.Login, r.Permission, r.Verb, need)
+		d.Reply = c.ReplyToStrangers
+		return d
+	case r.FromFork:
+		d := deny("pull requests from forks are closed to %s", r.Verb)
+		d.Reply = true
+		return d
+	}
+	return Decision{Effect: Allow, Reason: fmt.Sprintf("%s has permission %s; %s needs %s", r.Actor.Login, r.Permission, r.Verb, need)}
+}
+
+// needs is the permission that a verb takes; write where nothing is said.
+func (c Config) needs(v jobs.Verb) vcs.Permission {
+	if level, ok := c.Commands[v]; ok {
+		if p, err := vcs.ParsePermission(level); err == nil && p > vcs.PermissionNone {
+			return p
+		}
+		return vcs.PermissionAdmin // a fault in the policy opens nothing
+	}
+	return vcs.PermissionWrite
+}
+
+// Protected reports whether a changed path may not be published.
+func (c Config) Protected(path string) bool {
+	for _, g := range c.ProtectedPaths {
+		if ok, err := doublestar.Match(g, path); err != nil || ok {
+			return true
+		}
+	}
+	return false
+}
