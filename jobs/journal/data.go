@@ -1,0 +1,130 @@
+package journal
+
+import (
+	"time"
+
+	"github.com/greenwright/greenwright/jobs"
+)
+
+// Started opens a journal.
+type Started struct {
+	Job     jobs.Job `json:"job"`
+	Attempt int      `json:"attempt"`
+	Version string   `json:"version"` // of Greenwright
+	Sandbox string   `json:"sandbox"` // driver
+}
+
+// StateChanged is one transition.
+type StateChanged struct {
+	From  jobs.State `json:"from"`
+	To    jobs.State `json:"to"`
+	Cause string     `json:"cause"`
+}
+
+// ModelChosen says which model works from here on.
+type ModelChosen struct {
+	Model  string `json:"model"`
+	Reason string `json:"reason"`
+}
+
+// Phase is when a verifying command ran.
+type Phase string
+
+// The phases.
+const (
+	Before Phase = "before" // on the base, before any edit
+	After  Phase = "after"  // on the tree that is to be published
+)
+
+// CheckRan is one verifying command that the platform ran itself.
+type CheckRan struct {
+	Phase    Phase         `json:"phase"`
+	Name     string        `json:"name"`
+	Command  string        `json:"command"`
+	Dir      string        `json:"dir,omitempty"`
+	Source   string        `json:"source"` // where the command comes from
+	Commit   string        `json:"commit"`
+	ExitCode int           `json:"exit_code"`
+	Cause    string        `json:"cause"` // sandbox.Cause
+	Duration time.Duration `json:"duration_ns"`
+	Output   string        `json:"output"` // reduced
+	// Environment is set when the failure is the sandbox's (no network, a
+	// missing program), not the project's.
+	Environment string `json:"environment,omitempty"`
+}
+
+// Green reports an exit with code 0.
+func (c CheckRan) Green() bool { return c.Cause == "exited" && c.ExitCode == 0 }
+
+// File is one changed file.
+type File struct {
+	Path    string `json:"path"`
+	Kind    string `json:"kind"`
+	Added   int    `json:"added"`
+	Deleted int    `json:"deleted"`
+	Binary  bool   `json:"binary,omitempty"`
+}
+
+// Changed is the difference that the run made, as the trusted side sees it.
+type Changed struct {
+	Base  string   `json:"base"`
+	Tree  string   `json:"tree"`
+	Files []File   `json:"files"`
+	Notes []string `json:"notes,omitempty"`
+}
+
+// Verdict is what the checks before and after add up to.
+type Verdict struct {
+	Verified bool     `json:"verified"`
+	Fixed    []string `json:"fixed,omitempty"`     // red before, green after
+	StillRed []string `json:"still_red,omitempty"` // red before and after
+	NewlyRed []string `json:"newly_red,omitempty"` // green before, red after
+	Why      string   `json:"why"`                 // one sentence
+}
+
+// ActionIntended announces an effect outside.
+type ActionIntended struct {
+	Key    string `json:"key"`
+	Kind   string `json:"kind"` // push, open_pull_request, reply …
+	Target string `json:"target"`
+	Text   string `json:"text,omitempty"`
+}
+
+// ActionFinished says what became of it.
+type ActionFinished struct {
+	Key    string `json:"key"`
+	Result string `json:"result,omitempty"` // what was read back
+	URL    string `json:"url,omitempty"`
+	Error  string `json:"error,omitempty"`
+}
+
+// Note is something worth telling: a refusal, a thing left out.
+type Note struct {
+	Kind string `json:"kind"` // NoteRefusal, NoteNotice
+	Text string `json:"text"`
+}
+
+// The kinds of note.
+const (
+	NoteRefusal = "refusal"
+	NoteNotice  = "notice"
+)
+
+// Ended closes a journal.
+type Ended struct {
+	State jobs.State `json:"state"`
+	Cause string     `json:"cause"`
+	// Advice is what a person can do now, empty when nothing is needed.
+	Advice string `json:"advice,omitempty"`
+}
+
+// AgentEnded is how a model's work ended, with what it says of it.
+type AgentEnded struct {
+	Model        string            `json:"model"`
+	State        string            `json:"state"` // agent.State
+	Reason       string            `json:"reason"`
+	Claim        string            `json:"claim,omitempty"` // the model's own words
+	Answer       string            `json:"answer,omitempty"`
+	Replies      map[string]string `json:"replies,omitempty"`
+	CostMicroUSD int64             `json:"cost_micro_usd,omitempty"`
+}

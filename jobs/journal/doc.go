@@ -1,0 +1,15 @@
+// Package journal is the audit record of runs: the record types, the hash
+// chain that ties each record to the one before, the fold from records to a
+// [Report], and the report's Markdown.
+//
+// jobs/runner writes through a [Writer]; where the lines go is a [Sink]: a
+// Redis stream while the run lives (jobs/store), a file of JSON Lines in the
+// archive and for `greenwright run`.
+//
+// Invariants: a record is appended before the thing it announces happens; no
+// record is ever changed; a claim in a report comes from a record, and what
+// has no record is not claimed; somebody else's text goes into Markdown only
+// through [Inert], [Contained], [Line], [Quote], [Code] or [Fence].
+//
+// To add a record type: a [Type], a struct, and its case in the fold.
+package journal

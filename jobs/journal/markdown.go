@@ -1,0 +1,238 @@
+package journal
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/greenwright/greenwright/jobs"
+)
+
+// shownFiles is how many changed files a report lists by name.
+const shownFiles = 20
+
+// headlines say in a sentence how a job ended.
+var headlines = map[jobs.State]string{
+	jobs.Verified:   "Done and verified: every verifying command is green on what was published.",
+	jobs.Unverified: "Done, but **not verified**.",
+	jobs.Answered:   "Answered.",
+	jobs.NoChange:   "Nothing was changed.",
+	jobs.NeedsHuman: "A person must decide.",
+	jobs.Refused:    "Refused.",
+	jobs.Canceled:   "Stopped.",
+	jobs.Failed:     "Not done.",
+}
+
+// Headline is the report's first sentence.
+func (r Report) Headline() string {
+	if h, ok := headlines[r.State]; ok {
+		return h
+	}
+	return "Working: " + string(r.State) + "."
+}
+
+// Markdown is the audit summary (rule O4), for a comment or a pull request.
+// Nothing in it can be read as a command or notifies anybody.
+func (r Report) Markdown() string {
+	var b strings.Builder
+	para := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n\n", args...) }
+	para("%s", r.Headline())
+	if r.Cause != "" {
+		para("%s", Line(r.Cause))
+	}
+	if r.Advice != "" {
+		para("**What you can do:** %s", Line(r.Advice))
+	}
+	for _, section := range []string{r.checksTable(), r.changeList(), r.claims(), r.notVerified(), r.actionList(), r.noteList(), r.facts()} {
+		if section != "" {
+			para("%s", section)
+		}
+	}
+	return strings.TrimSpace(b.String())
+}
+
+func (r Report) checksTable() string {
+	if len(r.Checks) == 0 {
+		return ""
+	}
+	var b strings.Builder
+	b.WriteString("| Verifying command | Before | After |\n|---|---|---|\n")
+	for _, c := range r.Checks {
+		fmt.Fprintf(&b, "| %s | %s | %s |\n", tableCell(Code(c.Command)), c.Before.mark(), c.After.mark())
+	}
+	return strings.TrimSpace(b.String())
+}
+
+// tableCell keeps a cell's text from opening another cell: a pipe after a
+// backslash never does (GFM, "Tables (extension)").
+func tableCell(s string) string { return strings.ReplaceAll(s, "|", `\|`) }
+
+func (c *CheckRan) mark() string {
+	switch {
+	case c == nil:
+		return "not run"
+	case c.Green():
+		return "🟢 exit 0"
+	case c.Environment != "":
+		return "⚪ " + tableCell(Line(c.Environment))
+	case c.Cause != "exited":
+		return "🔴 " + tableCell(Line(c.Cause))
+	}
+	return fmt.Sprintf("🔴 exit %d", c.ExitCode)
+}
+
+func (r Report) changeList() string {
+	if r.Change == nil || len(r.Change.Files) == 0 {
+		return ""
+	}
+	var b strings.Builder
+	added, deleted := r.Change.Stat()
+	fmt.Fprintf(&b, "**Changed:** %s, +%d −%d", plural(len(r.Change.Files), "file"), added, deleted)
+	for i, f := range r.Change.Files {
+		if i == shownFiles {
+			fmt.Fprintf(&b, "\n- … and %d more", len(r.Change.Files)-shownFiles)
+			break
+		}
+		fmt.Fprintf(&b, "\n- %s %s +%d −%d", Code(f.Path), Line(f.Kind), f.Added, f.Deleted)
+	}
+	return b.String()
+}
+
+// Stat sums the changed lines.
+func (c Changed) Stat() (added, deleted int) {
+	for _, f := range c.Files {
+		added += f.Added
+		deleted += f.Deleted
+	}
+	return added, deleted
+}
+
+func (r Report) claims() string {
+	var parts []string
+	for _, o := range r.Outcomes {
+		if o.Claim != "" {
+			parts = append(parts, fmt.Sprintf("**What %s says of it** (its own words, not checked):\n\n%s", Code(o.Model), Quote(o.Claim)))
+		}
+	}
+	return strings.Join(parts, "\n\n")
+}
+
+func (r Report) notVerified() string {
+	var items []string
+	if v := r.Verdict; v != nil {
+		if !v.Verified {
+			items = append(items, Line(v.Why))
+		}
+		for _, name := range v.StillRed {
+			items = append(items, Code(name)+" was red before and is still red")
+		}
+		for _, name := range v.NewlyRed {
+			items = append(items, Code(name)+" was green before and is **red now**")
+		}
+	}
+	if r.Change != nil {
+		for _, n := range r.Change.Notes {
+			items = append(items, Line(n))
+		}
+	}
+	if len(items) == 0 {
+		return ""
+	}
+	return "**Not verified, or left out:**\n- " + strings.Join(items, "\n- ")
+}
+
+func (r Report) actionList() string {
+	var items []string
+	for _, a := range r.Actions {
+		switch {
+		case a.Error != "":
+			items = append(items, fmt.Sprintf("%s %s: **not done**: %s", strings.ReplaceAll(a.Kind, "_", " "), Code(a.Target), Line(a.Error)))
+		case a.Done && a.Result != "":
+			items = append(items, fmt.Sprintf("%s %s: %s", strings.ReplaceAll(a.Kind, "_", " "), Code(a.Target), Line(a.Result)))
+		}
+	}
+	if len(items) == 0 {
+		return ""
+	}
+	return "**Done outside:**\n- " + strings.Join(items, "\n- ")
+}
+
+func (r Report) noteList() string {
+	var items []string
+	for _, n := range r.Notes {
+		prefix := ""
+		if n.Kind == NoteRefusal {
+			prefix = "Refused by policy: "
+		}
+		items = append(items, prefix+Line(n.Text))
+	}
+	if len(items) == 0 {
+		return ""
+	}
+	return "**Notes:**\n- " + strings.Join(items, "\n- ")
+}
+
+func (r Report) facts() string {
+	var rows []string
+	row := func(name, format string, args ...any) {
+		rows = append(rows, fmt.Sprintf("| %s | %s |", name, fmt.Sprintf(format, args...)))
+	}
+	row("Asked by", "%s (%s), %s", tableCell(Code(r.Started.Job.Requester.Login)), r.Started.Job.Permission, strings.ReplaceAll(string(r.Started.Job.Kind), "_", " "))
+	if text := r.Started.Job.Command.Text; text != "" {
+		row("Asked", "%s", tableCell(Code(shorten(text, 300))))
+	}
+	for _, m := range r.Models {
+		row("Model", "%s: %s", tableCell(Code(m.Model)), tableCell(Line(m.Reason)))
+	}
+	if r.Steps > 0 {
+		row("Work", "%s, %s%s", plural(r.Steps, "step"), plural(r.ToolCalls(), "tool call"), r.byTool())
+	}
+	if in := r.Usage.InputTotal(); in+r.Usage.Output > 0 {
+		row("Tokens", "%d in (%d from cache), %d out%s", in, r.Usage.CacheRead, r.Usage.Output, r.cost())
+	}
+	row("Time", "%s", r.Duration().Round(100*time.Millisecond))
+	row("Sandbox", "%s, network closed", tableCell(Line(cmp.Or(r.Started.Sandbox, "none"))))
+	row("Run", "%s, %s, journal head %s", tableCell(Code(string(r.Run))), plural(r.Records, "record"), Code(shorten(r.Head, 16)))
+	return "<details><summary>How</summary>\n\n| | |\n|---|---|\n" + strings.Join(rows, "\n") + "\n\n</details>"
+}
+
+func (r Report) byTool() string {
+	if len(r.Calls) == 0 {
+		return ""
+	}
+	var parts []string
+	for _, name := range slices.Sorted(maps.Keys(r.Calls)) {
+		parts = append(parts, fmt.Sprintf("%s ×%d", Code(name), r.Calls[name]))
+	}
+	return " (" + tableCell(strings.Join(parts, ", ")) + ")"
+}
+
+func (r Report) cost() string {
+	var sum int64
+	for _, o := range r.Outcomes {
+		sum += o.CostMicroUSD
+	}
+	if sum == 0 {
+		return ""
+	}
+	const million = 1e6
+	return fmt.Sprintf(", $%.4f", float64(sum)/million)
+}
+
+func plural(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+func shorten(s string, n int) string {
+	runes := []rune(s)
+	if len(runes) <= n {
+		return s
+	}
+	return string(runes[:n]) + "…"
+}

@@ -1,0 +1,170 @@
+package journal
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/greenwright/greenwright/agent"
+	"github.com/greenwright/greenwright/agent/model"
+	"github.com/greenwright/greenwright/jobs"
+)
+
+// Check is one verifying command before and after; a nil side did not run.
+type Check struct {
+	Name, Command, Source string
+	Before, After         *CheckRan
+}
+
+// Action is one effect outside and what became of it.
+type Action struct {
+	ActionIntended
+	Done   bool
+	Result string
+	URL    string
+	Error  string
+}
+
+// Report is what a journal says, folded.
+type Report struct {
+	Run     jobs.RunID
+	Started Started
+	State   jobs.State
+	Cause   string
+	Advice  string
+	Begin   time.Time
+	End     time.Time // of the last record
+
+	Models  []ModelChosen
+	Checks  []Check
+	Change  *Changed
+	Verdict *Verdict
+	Actions []Action
+	Notes   []Note
+
+	Steps     int
+	Calls     map[string]int // by tool
+	CallFails int
+	Usage     model.Usage
+	// Outcomes are how the models' work ended, with their own accounts of it,
+	// which are claims, not facts.
+	Outcomes []AgentEnded
+
+	Records int
+	Head    string // hash of the last record
+}
+
+// Fold reads a report out of records, which Parse has checked.
+func Fold(records []Record) (Report, error) {
+	rep := Report{Calls: map[string]int{}, State: jobs.Queued}
+	for _, r := range records {
+		if err := rep.take(r); err != nil {
+			return rep, fmt.Errorf("reading record %d (%s): %w", r.Seq, r.Type, err)
+		}
+		if rep.Begin.IsZero() {
+			rep.Begin = r.Time
+		}
+		rep.Run, rep.End, rep.Head = r.Run, r.Time, r.Hash
+		rep.Records++
+	}
+	return rep, nil
+}
+
+// decode reads a record's data and hands it on.
+func decode[T any](raw json.RawMessage, use func(T)) error {
+	var v T
+	if err := json.Unmarshal(raw, &v); err != nil {
+		return err
+	}
+	use(v)
+	return nil
+}
+
+func (r *Report) take(rec Record) error {
+	switch rec.Type {
+	case TypeStarted:
+		return json.Unmarshal(rec.Data, &r.Started)
+	case TypeState:
+		return decode(rec.Data, func(s StateChanged) { r.State, r.Cause = s.To, s.Cause })
+	case TypeModel:
+		return decode(rec.Data, func(m ModelChosen) { r.Models = append(r.Models, m) })
+	case TypeOutcome:
+		return decode(rec.Data, func(o AgentEnded) { r.Outcomes = append(r.Outcomes, o) })
+	case TypeCheck:
+		return decode(rec.Data, r.takeCheck)
+	case TypeAgent:
+		return decode(rec.Data, r.takeEntry)
+	case TypeChange:
+		return decode(rec.Data, func(c Changed) { r.Change = &c })
+	case TypeVerdict:
+		return decode(rec.Data, func(v Verdict) { r.Verdict = &v })
+	case TypeIntended:
+		return decode(rec.Data, func(a ActionIntended) { r.Actions = append(r.Actions, Action{ActionIntended: a}) })
+	case TypeDone:
+		return decode(rec.Data, r.takeDone)
+	case TypeNote:
+		return decode(rec.Data, func(n Note) { r.Notes = append(r.Notes, n) })
+	case TypeEnded:
+		return decode(rec.Data, func(e Ended) { r.State, r.Cause, r.Advice = e.State, e.Cause, e.Advice })
+	}
+	return nil // a type of a later version: not a fact this one can report
+}
+
+func (r *Report) takeCheck(c CheckRan) {
+	for i := range r.Checks {
+		if r.Checks[i].Name == c.Name && r.Checks[i].Command == c.Command {
+			r.Checks[i].set(c)
+			return
+		}
+	}
+	check := Check{Name: c.Name, Command: c.Command, Source: c.Source}
+	check.set(c)
+	r.Checks = append(r.Checks, check)
+}
+
+func (c *Check) set(ran CheckRan) {
+	if ran.Phase == After {
+		c.After = &ran
+		return
+	}
+	c.Before = &ran
+}
+
+func (r *Report) takeEntry(e agent.Entry) {
+	switch e.Kind {
+	case agent.EntryReply:
+		if e.Reply != nil {
+			r.Usage = r.Usage.Add(e.Reply.Usage)
+			r.Steps++
+		}
+	case agent.EntryFinished:
+		if e.Call != nil {
+			r.Calls[e.Call.Call.Name]++
+			if e.Call.Result != nil && !e.Call.Result.OK {
+				r.CallFails++
+			}
+		}
+	case agent.EntryMessage, agent.EntryRequest, agent.EntryIntended, agent.EntryNotice:
+	}
+}
+
+func (r *Report) takeDone(d ActionFinished) {
+	for i := range r.Actions {
+		if a := &r.Actions[i]; a.Key == d.Key && !a.Done {
+			a.Done, a.Result, a.URL, a.Error = true, d.Result, d.URL, d.Error
+			return
+		}
+	}
+}
+
+// Duration is the time from the first to the last record.
+func (r Report) Duration() time.Duration { return r.End.Sub(r.Begin) }
+
+// ToolCalls is how many calls ran.
+func (r Report) ToolCalls() int {
+	n := 0
+	for _, c := range r.Calls {
+		n += c
+	}
+	return n
+}

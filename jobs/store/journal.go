@@ -1,0 +1,49 @@
+package store
+
+import (
+	"context"
+	"errors"
+
+	"github.com/greenwright/greenwright/jobs"
+)
+
+// Journal is the live journal of one run, written under its lease.
+type Journal struct {
+	lease *Lease
+	key   string
+}
+
+// Journal opens the stream of a run for its lease's holder.
+func (l *Lease) Journal(run jobs.RunID) *Journal {
+	return &Journal{lease: l, key: key("journal", string(run))}
+}
+
+// Append adds the line with the sequence number, which must be above the
+// last; jobs.ErrLeaseLost when the lease has gone.
+func (j *Journal) Append(ctx context.Context, seq uint64, line []byte) error {
+	ok, err := j.lease.store.scripts.append.Run(ctx, j.lease.store.redis, []string{j.lease.key, j.key}, j.lease.owner, seq, line, int(journalRetention.Seconds())).Int()
+	if err != nil {
+		return unavailable("writing the journal", err)
+	}
+	if ok == 0 {
+		return jobs.ErrLeaseLost
+	}
+	return nil
+}
+
+// JournalLines reads a run's live journal from the beginning.
+func (s *Store) JournalLines(ctx context.Context, run jobs.RunID) ([][]byte, error) {
+	msgs, err := s.redis.XRange(ctx, key("journal", string(run)), "-", "+").Result()
+	if err != nil {
+		return nil, unavailable("reading the journal", err)
+	}
+	var out [][]byte
+	for _, m := range msgs {
+		line, ok := m.Values["r"].(string)
+		if !ok {
+			return nil, errors.New("a journal entry has no record")
+		}
+		out = append(out, []byte(line))
+	}
+	return out, nil
+}

@@ -1,0 +1,56 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/greenwright/greenwright/jobs"
+)
+
+// Lease is the right to work on a job, for one worker at a time.
+type Lease struct {
+	store *Store
+	key   string
+	owner string
+	ttl   time.Duration
+	// Token grows with every owner of the job.
+	Token int64
+}
+
+// Acquire takes the job's lease for ttl; jobs.ErrLeaseLost when another
+// worker has it.
+func (s *Store) Acquire(ctx context.Context, job jobs.JobID, owner string, ttl time.Duration) (*Lease, error) {
+	k := key("lease", string(job))
+	token, err := s.scripts.acquire.Run(ctx, s.redis, []string{k, key("fence", string(job))}, owner, ttl.Milliseconds(), int(jobRetention.Seconds())).Int64()
+	if err != nil {
+		return nil, unavailable("taking the lease of job "+string(job), err)
+	}
+	if token == 0 {
+		return nil, fmt.Errorf("%w: job %s is held by another worker", jobs.ErrLeaseLost, job)
+	}
+	return &Lease{store: s, key: k, owner: fmt.Sprintf("%s:%d", owner, token), ttl: ttl, Token: token}, nil
+}
+
+// Held reports whether any worker has the job's lease.
+func (s *Store) Held(ctx context.Context, job jobs.JobID) (bool, error) {
+	n, err := s.redis.Exists(ctx, key("lease", string(job))).Result()
+	return n == 1, unavailable("reading a lease", err)
+}
+
+// Renew prolongs the lease; jobs.ErrLeaseLost when it is no longer ours.
+func (l *Lease) Renew(ctx context.Context) error {
+	ok, err := l.store.scripts.renew.Run(ctx, l.store.redis, []string{l.key}, l.owner, l.ttl.Milliseconds()).Int()
+	if err != nil {
+		return unavailable("renewing a lease", err)
+	}
+	if ok == 0 {
+		return jobs.ErrLeaseLost
+	}
+	return nil
+}
+
+// Release gives the lease up if it is ours.
+func (l *Lease) Release(ctx context.Context) error {
+	return unavailable("releasing a lease", l.store.scripts.release.Run(ctx, l.store.redis, []string{l.key}, l.owner).Err())
+}
