@@ -1,0 +1,211 @@
+package dispatch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/greenwright/greenwright/jobs"
+	"github.com/greenwright/greenwright/jobs/policy"
+	"github.com/greenwright/greenwright/jobs/store"
+	"github.com/greenwright/greenwright/jobs/trigger"
+	"github.com/greenwright/greenwright/vcs"
+)
+
+// startJob acknowledges, takes the thread and enqueues. When the thread is
+// busy, a person's words go to the live run; what a machine saw waits.
+func (h *handling) startJob(ctx context.Context, job jobs.Job) error {
+	if rec, err := h.cfg.Store.Job(ctx, job.ID); err == nil && rec.State.Final() {
+		h.log.Info("job has ended already", "job_id", job.ID, "state", rec.State)
+		return nil
+	}
+	if err := h.acknowledge(ctx, job); err != nil {
+		return err
+	}
+	if err := h.cfg.Store.CreateJob(ctx, job); err != nil {
+		return err
+	}
+	for range maxClaims {
+		holder, err := h.claim(ctx, job)
+		if err != nil {
+			return err
+		}
+		if holder == job.ID {
+			return h.admit(ctx, job)
+		}
+		if placed, err := h.busy(ctx, job, holder); placed || err != nil {
+			return err
+		}
+	}
+	return retryable("claiming "+job.Thread.Key(), errors.New("its holder changes again and again"))
+}
+
+// maxClaims bounds how often a holder may end between the look at it and the
+// message to it.
+const maxClaims = 5
+
+// admit enqueues the job that holds its thread, unless there are too many.
+func (h *handling) admit(ctx context.Context, job jobs.Job) error {
+	stopped, err := h.breaker(ctx, job)
+	if err != nil {
+		return err // the claim stays: the event comes back
+	}
+	if stopped {
+		return h.cfg.Store.ReleaseThread(ctx, job.Thread, job.ID)
+	}
+	return h.enqueue(ctx, job)
+}
+
+// acknowledge leaves the eyes on the comment that asked (rule P1). What
+// cannot be reacted to is still worked on.
+func (h *handling) acknowledge(ctx context.Context, job jobs.Job) error {
+	if job.Kind == jobs.KindCheckRepair || job.Comment.Kind == vcs.ReviewSummary {
+		return nil // nobody wrote a comment, or one that takes no reaction
+	}
+	err := h.forge.React(ctx, job.Thread, job.Comment, vcs.ReactionEyes)
+	if errors.Is(err, vcs.ErrUnavailable) {
+		return retryable("reacting", err)
+	}
+	if err != nil {
+		h.log.Warn("no reaction could be left", "job_id", job.ID, "error", err)
+	}
+	return nil
+}
+
+// claim takes the thread for the job, also from a holder that is gone.
+func (h *handling) claim(ctx context.Context, job jobs.Job) (jobs.JobID, error) {
+	holder, err := h.cfg.Store.ClaimThread(ctx, job.Thread, job.ID, "")
+	if err != nil || holder == job.ID {
+		return holder, err
+	}
+	live, err := h.live(ctx, holder)
+	if err != nil || live {
+		return holder, err
+	}
+	h.log.Warn("holder of the thread is gone, taking over", "job_id", job.ID, "holder", holder)
+	return h.cfg.Store.ClaimThread(ctx, job.Thread, job.ID, holder)
+}
+
+// live reports whether a job will still do something: a worker has it, the
+// queue has it, or it has claimed its thread just now and is on its way there.
+func (h *handling) live(ctx context.Context, id jobs.JobID) (bool, error) {
+	rec, err := h.cfg.Store.Job(ctx, id)
+	if errors.Is(err, store.ErrNotFound) {
+		return false, nil
+	}
+	if err != nil || rec.State.Final() {
+		return false, err
+	}
+	for _, is := range []func(context.Context, jobs.JobID) (bool, error){h.cfg.Store.Held, h.cfg.Queue.JobWaiting, h.cfg.Store.Fresh} {
+		if yes, err := is(ctx, id); yes || err != nil {
+			return yes, err
+		}
+	}
+	return false, nil
+}
+
+// busy: decision 7. A command becomes input to the live run; a review or a
+// red check waits until the thread is free. Not placed means that the holder
+// has ended meanwhile.
+func (h *handling) busy(ctx context.Context, job jobs.Job, holder jobs.JobID) (placed bool, err error) {
+	if job.Kind == jobs.KindReviewFollowup || job.Kind == jobs.KindCheckRepair {
+		return true, h.wait(ctx, job, holder)
+	}
+	text := job.Command.Text
+	if text == "" {
+		text = "(" + string(job.Command.Verb) + ")"
+	}
+	taken, err := h.cfg.Store.PushMessage(ctx, job.Thread, holder, store.Message{ID: string(job.ID), Author: job.Requester, Text: text})
+	if err != nil || !taken {
+		return false, err
+	}
+	h.log.Info("thread is busy, message handed on", "job_id", job.ID, "holder", holder)
+	_, err = h.cfg.Store.MoveJob(ctx, job.ID, jobs.Canceled, "became a message to job "+string(holder), nil)
+	return true, err
+}
+
+// wait lets a job wait for its thread.
+func (h *handling) wait(ctx context.Context, job jobs.Job, holder jobs.JobID) error {
+	h.log.Info("thread is busy, job waits", "job_id", job.ID, "holder", holder)
+	if err := h.cfg.Store.PushPending(ctx, job); err != nil {
+		return err
+	}
+	now, err := h.cfg.Store.ThreadJob(ctx, job.Thread)
+	if err != nil || now != "" {
+		return err
+	}
+	return h.Next(ctx, job.Thread) // the holder ended before this one waited
+}
+
+// breaker: at most so many jobs per thread and hour (rule L3). It says so
+// once, in the thread, whoever caused the job.
+func (h *handling) breaker(ctx context.Context, job jobs.Job) (stopped bool, err error) {
+	n, err := h.cfg.Store.Count(ctx, "jobs:"+job.Thread.Key(), string(job.ID), time.Hour)
+	limit := h.rules.Policy.JobsPerHour
+	if err != nil || n <= limit {
+		return false, err
+	}
+	cause := fmt.Sprintf("more than %d jobs on this thread within an hour; this one was not started", limit)
+	h.log.Warn("breaker is open", "job_id", job.ID, "thread", job.Thread.Key())
+	if n == limit+1 {
+		body := "Not started: " + cause + ". Ask again in the next hour, or raise `policy.jobs_per_hour`."
+		if err := h.say(ctx, job.Thread, job.EventKey+"|breaker", body); err != nil {
+			return true, err
+		}
+	}
+	_, err = h.cfg.Store.MoveJob(ctx, job.ID, jobs.Refused, cause, nil)
+	return true, err
+}
+
+// enqueue stores the job and says that it waits.
+func (h *handling) enqueue(ctx context.Context, job jobs.Job) error {
+	duplicate, err := h.cfg.Queue.EnqueueJob(ctx, job)
+	if err != nil {
+		return err
+	}
+	h.log.Info("job accepted", "job_id", job.ID, "kind", job.Kind, "thread", job.Thread.Key(), "duplicate", duplicate)
+	return nil
+}
+
+// repairCheck looks at the pull request of a red check before it becomes a
+// job: open, not a fork's, still at that commit, and ours or opened to us.
+func (h *handling) repairCheck(ctx context.Context, p trigger.Proposal) error {
+	check := h.ev.Check
+	for _, number := range check.PullRequests {
+		thread := vcs.Thread{Repo: h.ev.Repo.RepoRef, Number: number, PullRequest: true}
+		pr, err := h.forge.PullRequest(ctx, thread)
+		if errors.Is(err, vcs.ErrNotFound) {
+			continue
+		}
+		if err != nil {
+			return fromForge("reading the pull request of a red check", err)
+		}
+		if reason := h.notRepaired(pr, check); reason != "" {
+			h.log.Info("red check is left alone", "check", check.Name, "thread", thread.Key(), "reason", reason)
+			continue
+		}
+		job := h.job(p, vcs.PermissionNone)
+		job.Thread = thread
+		job.ID = jobID("head|" + thread.Key() + "|" + check.HeadSHA) // one job per head, whichever check came first (rule C1)
+		if err := h.startJob(ctx, job); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (h *handling) notRepaired(pr vcs.PullRequest, check *vcs.Check) string {
+	ours := pr.Author.Is(h.rules.Self)
+	switch {
+	case !pr.Open:
+		return "pull request is closed"
+	case pr.FromFork():
+		return "pull request is from a fork"
+	case pr.Head.SHA != check.HeadSHA:
+		return "pull request has moved on"
+	case !ours && h.rules.Policy.AutoRepair != policy.AutoRepairAll:
+		return "policy.auto_repair is off for pull requests of others"
+	}
+	return ""
+}

@@ -1,0 +1,288 @@
+package dispatch_test
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/greenwright/greenwright/jobs"
+	"github.com/greenwright/greenwright/jobs/store"
+	"github.com/greenwright/greenwright/vcs"
+	"github.com/greenwright/greenwright/vcs/vcstest"
+)
+
+func TestFixStartsAJobOnce(t *testing.T) {
+	w := newWorld(t)
+	thread := w.issue()
+	ev := w.says(w.writer, thread, "/agent fix the build")
+	for range 3 {
+		w.handle(ev)
+	}
+	rec := w.holder(thread)
+	want := jobs.Job{
+		ID: rec.Job.ID, Kind: jobs.KindFix, Thread: thread, Command: jobs.Command{Verb: jobs.VerbFix, Text: "the build"}, Requester: w.writer,
+		Permission: vcs.PermissionWrite, Comment: ev.Comment.CommentRef, EventKey: ev.Key() + "|0", CreatedAt: ev.ReceivedAt,
+	}
+	if diff := cmp.Diff(want, rec.Job); diff != "" || rec.Job.ID == "" {
+		t.Errorf("job (-want +got):\n%s", diff)
+	}
+	if rec.State != jobs.Queued || w.depth() != 1 || len(w.recs()) != 1 {
+		t.Errorf("state is %s, %d jobs wait, %d records", rec.State, w.depth(), len(w.recs()))
+	}
+	eyes := []vcstest.Reacted{{On: ev.Comment.CommentRef, By: w.srv.Bot(), Reaction: vcs.ReactionEyes}}
+	if diff := cmp.Diff(eyes, w.repo.Reactions(thread.Number)); diff != "" {
+		t.Errorf("reactions (-want +got):\n%s", diff)
+	}
+	w.end(rec)
+	w.handle(ev) // redelivered after it has ended
+	if w.holder(thread).Job.ID != "" || len(w.recs()) != 1 {
+		t.Error("an event that was handled has started something")
+	}
+}
+
+func TestSameEventAtOnce(t *testing.T) {
+	w := newWorld(t)
+	thread := w.issue()
+	ev := w.says(w.writer, thread, "/agent fix")
+	var all sync.WaitGroup
+	for range 5 {
+		all.Go(func() {
+			if err := w.disp.Handle(ctx, ev); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	if rec := w.holder(thread); rec.State != jobs.Queued || w.depth() != 1 || len(w.recs()) != 1 {
+		t.Errorf("state %q, %d wait, %d records", rec.State, w.depth(), len(w.recs()))
+	}
+}
+
+// Two comments at the same moment are one job and one message, never two jobs
+// (decision 7), however the claim and the queue interleave.
+func TestTwoCommentsAtOnceAreOneJob(t *testing.T) {
+	for i := range 15 {
+		w := newWorld(t)
+		thread := w.issue()
+		var all sync.WaitGroup
+		for n := range 4 {
+			ev := w.says(w.writer, thread, fmt.Sprintf("/agent fix number %d", n))
+			all.Go(func() {
+				if err := w.disp.Handle(ctx, ev); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		all.Wait()
+		got, err := w.store.TakeMessages(ctx, w.holder(thread).Job.ID)
+		check(t, err)
+		if w.depth() != 1 || len(got) != 3 {
+			t.Fatalf("round %d: %d jobs wait and %d messages, want 1 and 3", i, w.depth(), len(got))
+		}
+		w.srv.ClearFaults()
+	}
+}
+
+func TestBusyThreadTakesMessages(t *testing.T) {
+	w := newWorld(t)
+	thread := w.issue()
+	w.handle(w.says(w.writer, thread, "/agent fix"))
+	live := w.holder(thread)
+	later := w.says(w.writer, thread, "/agent fix also the docs")
+	question := w.says(w.writer, thread, "/agent ask why?")
+	bare := w.says(w.writer, thread, "/agent fix")
+	for _, ev := range []vcs.Event{later, later, question, bare, later} {
+		w.handle(ev)
+	}
+	got, err := w.store.TakeMessages(ctx, live.Job.ID)
+	check(t, err)
+	var texts []string
+	for _, m := range got {
+		texts = append(texts, m.Author.Login+": "+m.Text)
+	}
+	if diff := cmp.Diff([]string{"writer: also the docs", "writer: why?", "writer: (fix)"}, texts); diff != "" {
+		t.Errorf("messages (-want +got):\n%s", diff)
+	}
+	if w.depth() != 1 || w.holder(thread).Job.ID != live.Job.ID {
+		t.Errorf("%d jobs wait, the holder is %s", w.depth(), w.holder(thread).Job.ID)
+	}
+	w.handle(w.says(w.stranger, thread, "/agent fix my way"))
+	if got, err := w.store.TakeMessages(ctx, live.Job.ID); err != nil || len(got) != 0 {
+		t.Errorf("a stranger's words reach the run: %v, %v", got, err)
+	}
+}
+
+// A message whose job ended before it was read becomes a job.
+func TestUnreadMessageIsNotLost(t *testing.T) {
+	w := newWorld(t)
+	thread := w.issue()
+	w.handle(w.says(w.writer, thread, "/agent fix"))
+	live := w.holder(thread)
+	w.handle(w.says(w.writer, thread, "/agent fix also the docs"))
+	w.end(live)
+	for range 2 {
+		check(t, w.disp.Next(ctx, thread))
+	}
+	rec := w.holder(thread)
+	if rec.Job.Command.Text != "also the docs" || rec.State != jobs.Queued || rec.Job.ID == live.Job.ID {
+		t.Errorf("holder is %+v", rec)
+	}
+	if w.depth() != 2 { // the first was never taken from the queue
+		t.Errorf("%d jobs wait", w.depth())
+	}
+}
+
+func TestStopDropsUnreadMessages(t *testing.T) {
+	w := newWorld(t)
+	thread := w.issue()
+	w.handle(w.says(w.writer, thread, "/agent fix"))
+	w.handle(w.says(w.writer, thread, "/agent fix also the docs"))
+	w.handle(w.says(w.writer, thread, "/agent stop"))
+	check(t, w.disp.Next(ctx, thread))
+	if rec := w.holder(thread); rec.Job.ID != "" {
+		t.Errorf("after the stop the thread is held by %+v", rec)
+	}
+}
+
+func TestAHolderThatIsGoneIsTakenOver(t *testing.T) {
+	cases := map[string]struct {
+		prepare func(w *world, thread vcs.Thread, holder store.JobRecord)
+		taken   bool
+	}{
+		"in the queue": {func(*world, vcs.Thread, store.JobRecord) {}, false},
+		"ended, not freed": {func(w *world, _ vcs.Thread, h store.JobRecord) {
+			_, err := w.store.MoveJob(ctx, h.Job.ID, jobs.Failed, "", nil)
+			check(w.T, err)
+		}, true},
+		"without a record": {func(w *world, thread vcs.Thread, h store.JobRecord) {
+			must(w.store.ClaimThread(ctx, thread, "ghost", h.Job.ID))
+		}, true},
+		"lost, claimed now": {func(w *world, thread vcs.Thread, h store.JobRecord) { w.lost(thread, h) }, false},
+		"lost, claimed once": {func(w *world, thread vcs.Thread, h store.JobRecord) {
+			w.lost(thread, h)
+			w.redis.FastForward(4 * time.Minute)
+		}, true},
+		"held by a worker": {func(w *world, thread vcs.Thread, h store.JobRecord) {
+			w.lost(thread, h)
+			w.redis.FastForward(4 * time.Minute)
+			must(w.store.Acquire(ctx, "lost", "worker", time.Hour))
+		}, false},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			thread := w.issue()
+			w.handle(w.says(w.writer, thread, "/agent fix"))
+			c.prepare(w, thread, w.holder(thread))
+			before, err := w.store.ThreadJob(ctx, thread)
+			check(t, err)
+			w.handle(w.says(w.writer, thread, "/agent fix again"))
+			after, err := w.store.ThreadJob(ctx, thread)
+			check(t, err)
+			if (after != before) != c.taken {
+				t.Errorf("the holder was %s and is %s, want it taken over: %v", before, after, c.taken)
+			}
+		})
+	}
+}
+
+// lost gives the thread to a job that is recorded and not in the queue.
+func (w *world) lost(thread vcs.Thread, before store.JobRecord) {
+	w.Helper()
+	job := before.Job
+	job.ID = "lost"
+	check(w.T, w.store.CreateJob(ctx, job))
+	must(w.store.ClaimThread(ctx, thread, "lost", before.Job.ID))
+}
+
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+func TestBreakerSaysSoOnce(t *testing.T) {
+	w := newWorld(t)
+	w.policy.JobsPerHour = 2
+	thread := w.issue()
+	for n := range 5 {
+		ev := w.says(w.writer, thread, fmt.Sprintf("/agent fix %d", n))
+		for range 2 {
+			w.handle(ev)
+		}
+		if rec := w.holder(thread); (rec.Job.ID != "") != (n < 2) {
+			t.Fatalf("after %d jobs the holder is %+v", n+1, rec)
+		} else if n < 2 {
+			w.end(rec)
+		}
+		w.now = w.now.Add(time.Minute)
+	}
+	w.told(thread, "more than 2 jobs on this thread within an hour")
+	if w.depth() != 2 {
+		t.Errorf("%d jobs were enqueued, want 2", w.depth())
+	}
+	w.now = w.now.Add(time.Hour)
+	w.handle(w.says(w.writer, thread, "/agent fix later"))
+	if w.holder(thread).Job.Command.Text != "later" {
+		t.Error("an hour later the breaker is still open")
+	}
+}
+
+// The breaker holds and says so although the forge was away when it did.
+func TestBreakerAfterAFailure(t *testing.T) {
+	w := newWorld(t)
+	w.policy.JobsPerHour = 1
+	thread := w.issue()
+	w.handle(w.says(w.writer, thread, "/agent fix"))
+	w.end(w.holder(thread))
+	ev := w.says(w.writer, thread, "/agent fix again")
+	w.srv.Fail(vcstest.Failure{Method: "POST", Path: "/comments", Status: 502, Times: 1})
+	if err := w.disp.Handle(ctx, ev); jobs.ClassOf(err) != jobs.Retryable {
+		t.Fatalf("error is %v, want a retryable one", err)
+	}
+	w.handle(ev)
+	w.told(thread, "more than 1 jobs")
+	if w.depth() != 1 || w.holder(thread).Job.ID != "" {
+		t.Errorf("%d jobs wait, holder is %q", w.depth(), w.holder(thread).Job.ID)
+	}
+}
+
+func TestBreakerSpeaksOfRedChecksToo(t *testing.T) {
+	w := newWorld(t)
+	w.policy.JobsPerHour, w.policy.AutoRepair = 1, "all"
+	pr := w.pull("writer", "feature")
+	w.handle(w.red(pr.Head.SHA, "test"))
+	w.end(w.holder(pr.Thread))
+	sha, err := w.repo.PushCommit("feature", map[string]string{"x": "more"}, "more")
+	check(t, err)
+	w.handle(w.red(sha, "test"))
+	w.told(pr.Thread, "more than 1 jobs")
+}
+
+func TestRedisAwayIsRetryable(t *testing.T) {
+	w := newWorld(t)
+	thread := w.issue()
+	ev := w.says(w.writer, thread, "/agent fix")
+	w.redis.SetError("LOADING Redis is loading the dataset in memory")
+	err := w.disp.Handle(ctx, ev)
+	if !errors.Is(err, jobs.ErrUnavailable) || jobs.ClassOf(err) != jobs.Retryable {
+		t.Errorf("error is %v, want jobs.ErrUnavailable", err)
+	}
+	w.redis.SetError("")
+	w.handle(ev)
+	if w.depth() != 1 {
+		t.Errorf("%d jobs wait", w.depth())
+	}
+}
+
+func TestUnknownForge(t *testing.T) {
+	w := newWorld(t)
+	if err := w.disp.Handle(ctx, vcs.Event{Forge: "elsewhere"}); !errors.Is(err, vcs.ErrInvalid) || jobs.ClassOf(err) != jobs.Permanent {
+		t.Errorf("error is %v", err)
+	}
+}

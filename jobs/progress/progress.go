@@ -1,0 +1,158 @@
+// Package progress is the one comment per job that is edited in place while
+// the job waits, runs and after it has ended (rule P1).
+//
+// [Status] renders it, purely; [Comment] keeps it up to date on a forge, at
+// most every few seconds, and gets its last word out. jobs/dispatch writes the
+// first form, jobs/runner the rest.
+//
+// Invariants: nothing in the text can be read as a command; the last word is
+// posted, or its failure returned.
+package progress
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/greenwright/greenwright/jobs"
+	"github.com/greenwright/greenwright/jobs/journal"
+)
+
+// Status is what the comment shows.
+type Status struct {
+	Job   jobs.Job
+	Run   jobs.RunID
+	State jobs.State
+	Cause string
+	// Now is what is being done at the moment, a few words; untrusted.
+	Now     string
+	Branch  string
+	HeadSHA string
+	Model   string
+	Steps   int
+	Calls   int
+	Tokens  int64
+	Cost    int64 // millionths of a US dollar
+	Elapsed time.Duration
+	// Answer is the text that answers a question; untrusted.
+	Answer string
+	// Report is the audit summary, once the job has ended.
+	Report string
+	// URL leads to what came out.
+	URL string
+}
+
+// Marker identifies the comment of a job.
+func Marker(id jobs.JobID) string { return "progress:" + string(id) }
+
+// phases are the steps of the checklist, in order.
+var phases = []struct {
+	state jobs.State
+	text  string
+}{
+	{jobs.Preparing, "prepare: fetch, read the thread"},
+	{jobs.Baseline, "baseline: run the verifying commands before any edit"},
+	{jobs.Working, "work"},
+	{jobs.Verifying, "verify: run the commands again"},
+	{jobs.Publishing, "publish"},
+}
+
+// Markdown renders the comment.
+func (s Status) Markdown() string {
+	if s.State.Final() {
+		return s.final()
+	}
+	var b strings.Builder
+	b.WriteString(s.headline() + "\n\n")
+	b.WriteString(s.checklist())
+	b.WriteString("\n" + s.line() + "\n")
+	return b.String()
+}
+
+func (s Status) final() string {
+	var parts []string
+	if s.Answer != "" {
+		parts = append(parts, journal.Contained(s.Answer))
+	}
+	if s.URL != "" {
+		parts = append(parts, "➡️ "+s.URL)
+	}
+	if s.Report != "" {
+		parts = append(parts, s.Report)
+	} else {
+		parts = append(parts, s.headline())
+	}
+	return strings.Join(parts, "\n\n")
+}
+
+// headline is the state, and why.
+func (s Status) headline() string {
+	if s.Cause == "" {
+		return "**" + title(s.State) + "**"
+	}
+	return "**" + title(s.State) + "**: " + journal.Line(s.Cause)
+}
+
+func title(s jobs.State) string {
+	t := strings.ReplaceAll(string(s), "_", " ")
+	if t == "" {
+		return "Waiting"
+	}
+	return strings.ToUpper(t[:1]) + t[1:]
+}
+
+func (s Status) checklist() string {
+	at := -1
+	for i, p := range phases {
+		if p.state == s.State {
+			at = i
+		}
+	}
+	var b strings.Builder
+	for i, p := range phases {
+		mark := " "
+		if i < at {
+			mark = "x"
+		}
+		fmt.Fprintf(&b, "- [%s] %s", mark, p.text)
+		if i == at && s.Now != "" {
+			fmt.Fprintf(&b, " — %s", journal.Code(s.Now))
+		}
+		b.WriteString("\n")
+	}
+	return b.String()
+}
+
+// line is the last line: where and how much.
+func (s Status) line() string {
+	var parts []string
+	if s.Branch != "" {
+		parts = append(parts, "branch "+journal.Code(s.Branch))
+	}
+	if s.HeadSHA != "" {
+		parts = append(parts, "at "+journal.Code(shortSHA(s.HeadSHA)))
+	}
+	if s.Model != "" {
+		parts = append(parts, "model "+journal.Code(s.Model))
+	}
+	if s.Steps > 0 {
+		parts = append(parts, fmt.Sprintf("%d steps, %d calls", s.Steps, s.Calls))
+	}
+	if s.Tokens > 0 {
+		parts = append(parts, fmt.Sprintf("%d tokens", s.Tokens))
+	}
+	if s.Cost > 0 {
+		const million = 1e6
+		parts = append(parts, fmt.Sprintf("$%.4f", float64(s.Cost)/million))
+	}
+	parts = append(parts, s.Elapsed.Round(time.Second).String(), "job "+journal.Code(string(s.Job.ID)))
+	return "<sub>" + strings.Join(parts, " · ") + "</sub>"
+}
+
+func shortSHA(sha string) string {
+	const short = 10
+	if len(sha) > short {
+		return sha[:short]
+	}
+	return sha
+}
