@@ -1,0 +1,118 @@
+package runner
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/greenwright/greenwright/agent/model"
+	"github.com/greenwright/greenwright/jobs"
+	"github.com/greenwright/greenwright/jobs/journal"
+	"github.com/greenwright/greenwright/jobs/progress"
+	"github.com/greenwright/greenwright/jobs/verify"
+	"github.com/greenwright/greenwright/sandbox"
+)
+
+// checkTimeout bounds one verifying command.
+const checkTimeout = 15 * time.Minute
+
+// baseline runs the verifying commands before any edit, so that "was already
+// red" is a fact.
+func (s *session) baseline(ctx context.Context) error {
+	if !s.job.Kind.Changes() {
+		return nil
+	}
+	if err := s.move(ctx, jobs.Baseline, fmt.Sprintf("%d verifying commands", len(s.plan.Commands))); err != nil {
+		return err
+	}
+	if s.job.Command.Options.NoVerify {
+		s.plan.Commands = nil
+		return s.note(ctx, journal.NoteNotice, "verification was switched off by %s (--no-verify)", s.job.Requester.Login)
+	}
+	if len(s.plan.Commands) == 0 {
+		return nil
+	}
+	var err error
+	if s.proof, err = s.openRoom(ctx, "proof", s.base); err != nil {
+		return err
+	}
+	s.before, err = s.runChecks(ctx, journal.Before, s.base)
+	return err
+}
+
+// runChecks runs every verifying command in the proof room and records each.
+func (s *session) runChecks(ctx context.Context, phase journal.Phase, commit string) ([]journal.CheckRan, error) {
+	var out []journal.CheckRan
+	for _, c := range s.plan.Commands {
+		s.status.change(func(st *progress.Status) { st.Now = c.Line() })
+		res, err := s.proof.box.Exec(ctx, sandbox.Cmd{Script: c.Script, Shell: c.Shell, Dir: c.Dir, Env: c.Env, Timeout: checkTimeout})
+		if err != nil {
+			return nil, fmt.Errorf("running %q: %w", c.Name, err)
+		}
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		output := verify.Reduce(res.Output.String())
+		ran := journal.CheckRan{
+			Phase: phase, Name: c.Name, Command: strings.TrimSpace(c.Script), Dir: c.Dir, Source: c.Source, Commit: commit,
+			ExitCode: res.ExitCode, Cause: string(res.Cause), Duration: res.Duration, Output: output,
+			Environment: verify.Environment(res.ExitCode, output),
+		}
+		if err := s.records.Append(ctx, journal.TypeCheck, ran); err != nil {
+			return nil, err
+		}
+		s.log.Info("verifying command ran", "phase", phase, "command", c.Name, "exit_code", res.ExitCode, "cause", res.Cause, "duration", res.Duration)
+		out = append(out, ran)
+	}
+	return out, nil
+}
+
+// facts are the verifying commands as the agent is told of them.
+func (s *session) facts(runs []journal.CheckRan) []model.Check {
+	var out []model.Check
+	for i, r := range runs {
+		c := s.plan.Commands[i]
+		out = append(out, model.Check{
+			Name: c.Name, Command: c.Line(), Dir: c.Dir, Env: c.Env, ExitCode: r.ExitCode, Output: r.Output,
+			Red: !r.Green() && r.Environment == "",
+		})
+	}
+	return out
+}
+
+func anyRed(checks []model.Check) bool {
+	for _, c := range checks {
+		if c.Red {
+			return true
+		}
+	}
+	return false
+}
+
+// prove commits the change and runs the commands on that commit, in a room
+// that the agent has never been in.
+func (s *session) prove(ctx context.Context) error {
+	if err := s.move(ctx, jobs.Verifying, fmt.Sprintf("%d changed files", len(s.change.Files))); err != nil {
+		return err
+	}
+	var err error
+	if s.commit, err = s.publisher().Commit(ctx, s.change.Tree, s.base, s.subjectLine(), s.commitBody()); err != nil {
+		return err
+	}
+	var after []journal.CheckRan
+	if len(s.plan.Commands) > 0 {
+		if err := s.proof.refill(ctx, s.commit); err != nil {
+			return err
+		}
+		if after, err = s.runChecks(ctx, journal.After, s.commit); err != nil {
+			return err
+		}
+	}
+	s.afterRuns = after
+	s.verdict = verify.Judge(s.before, after)
+	if s.job.Command.Options.NoVerify {
+		s.verdict.Why = "verification was switched off"
+	}
+	return s.records.Append(ctx, journal.TypeVerdict, s.verdict)
+}

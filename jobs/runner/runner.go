@@ -1,0 +1,194 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/greenwright/greenwright/agent"
+	"github.com/greenwright/greenwright/agent/model"
+	"github.com/greenwright/greenwright/jobs"
+	"github.com/greenwright/greenwright/jobs/journal"
+	"github.com/greenwright/greenwright/jobs/policy"
+	"github.com/greenwright/greenwright/jobs/progress"
+	"github.com/greenwright/greenwright/sandbox"
+	"github.com/greenwright/greenwright/vcs"
+	"github.com/greenwright/greenwright/vcs/git"
+)
+
+// Models resolves "driver/model" to a model and its price.
+type Models interface {
+	Model(name string) (model.Model, model.Price, error)
+}
+
+// Mechanic is the name of the driver without a language model.
+const Mechanic = "mechanic/auto"
+
+// Config is what a Runner is made of.
+type Config struct {
+	Forges  map[vcs.ForgeName]vcs.Forge
+	Git     *git.Store
+	Sandbox sandbox.Driver
+	// Box is what every sandbox gets besides its directories.
+	Box    sandbox.Spec
+	Models Models
+	// Model is the default, "driver/model"; Mechanic for none.
+	Model  string
+	Policy policy.Config
+	Limits agent.Limits
+	// RunsDir holds a directory per live run; every account must be able to
+	// pass through it.
+	RunsDir      string
+	Archive      journal.Archive
+	BranchPrefix string
+	Prefix       string // of commands, for advice
+	Version      string
+	Log          *slog.Logger
+	Now          func() time.Time
+}
+
+// Runner runs jobs. It is safe for concurrent use.
+type Runner struct{ cfg Config }
+
+// New makes a Runner.
+func New(cfg Config) *Runner { return &Runner{cfg: cfg} }
+
+// Control is how the owner of a job takes part in its run.
+type Control struct {
+	Run     jobs.RunID
+	Attempt int
+	// Journal takes the records.
+	Journal journal.Sink
+	// Inbox hands over later messages; nil for none.
+	Inbox agent.Inbox
+	// Watch is shown every change of status; it must not block.
+	Watch func(progress.Status)
+	// Move records a state; its error ends the run.
+	Move func(ctx context.Context, to jobs.State, cause string) error
+	// Verify are commands to prove the change by, instead of any found.
+	Verify []string
+}
+
+// Result is how a run ended.
+type Result struct {
+	State  jobs.State
+	Cause  string
+	Report journal.Report
+	Status progress.Status
+	Branch string
+	Commit string
+	Pull   int
+	Diff   string
+}
+
+// ending is how a phase ends the run before the last one: not an error of the
+// code, but an end of the job.
+type ending struct {
+	state  jobs.State
+	cause  string
+	advice string
+	err    error // what is behind it, for the log
+}
+
+func (e *ending) Error() string {
+	if e.err != nil {
+		return e.cause + ": " + e.err.Error()
+	}
+	return e.cause
+}
+
+func (e *ending) Unwrap() error { return e.err }
+
+func end(state jobs.State, advice, cause string, args ...any) error {
+	return &ending{state: state, cause: fmt.Sprintf(cause, args...), advice: advice}
+}
+
+// Run runs the job. The error is set when the job has not ended and should be
+// tried again (its class says when); every end is a Result.
+func (r *Runner) Run(ctx context.Context, job jobs.Job, ctl Control) (Result, error) {
+	s := r.newSession(job, ctl)
+	defer s.close(context.WithoutCancel(ctx))
+	err := s.run(ctx)
+	if again := s.tryAgain(ctx, err); again != nil {
+		return Result{}, again
+	}
+	return s.conclude(context.WithoutCancel(ctx), s.endingOf(ctx, err))
+}
+
+// run goes through the phases.
+func (s *session) run(ctx context.Context) error {
+	for _, phase := range []func(context.Context) error{s.begin, s.prepare, s.baseline, s.workAndVerify, s.publish} {
+		if err := phase(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// tryAgain decides whether the job goes on later instead of ending: when this
+// worker stops or has lost the lease, or when a service was away before any
+// money was spent.
+func (s *session) tryAgain(ctx context.Context, err error) error {
+	if err == nil {
+		return nil
+	}
+	cause := context.Cause(ctx)
+	switch {
+	case errors.Is(cause, jobs.ErrShutdown):
+		return jobs.Classify(jobs.InterruptClass, jobs.ErrShutdown)
+	case errors.Is(cause, jobs.ErrLeaseLost), errors.Is(err, jobs.ErrLeaseLost):
+		return jobs.Classify(jobs.Retryable, jobs.ErrLeaseLost)
+	case s.spent || errors.Is(cause, jobs.ErrStopped):
+		return nil
+	}
+	var limited *vcs.RateLimitError
+	if errors.As(err, &limited) {
+		return &jobs.ClassError{Class: jobs.Retryable, RetryAt: limited.RetryAt, Err: err}
+	}
+	if errors.Is(err, vcs.ErrUnavailable) || errors.Is(err, jobs.ErrUnavailable) {
+		if s.ctl.Attempt < maxAttempts-1 {
+			return jobs.Classify(jobs.Retryable, err)
+		}
+	}
+	return nil
+}
+
+// maxAttempts is how often a job is begun before it is given up.
+const maxAttempts = 4
+
+// endingOf reads how the run ended; nil is the success of all phases.
+func (s *session) endingOf(ctx context.Context, err error) *ending {
+	var e *ending
+	switch {
+	case errors.Is(context.Cause(ctx), jobs.ErrStopped):
+		return &ending{state: jobs.Canceled, cause: context.Cause(ctx).Error()}
+	case err == nil:
+		return s.published
+	case errors.As(err, &e):
+		return e
+	case errors.Is(err, context.Canceled):
+		return &ending{state: jobs.Canceled, cause: "interrupted"}
+	}
+	return &ending{state: jobs.Failed, cause: err.Error(), advice: advise(err), err: err}
+}
+
+// advise says what a person can do about an error.
+func advise(err error) string {
+	switch {
+	case errors.Is(err, sandbox.ErrUnavailable):
+		return "the operator: run `greenwright doctor` on the worker; no command is run without a sandbox."
+	case errors.Is(err, vcs.ErrForbidden):
+		return "the operator: give the App or token the permission that is named, then ask again."
+	case errors.Is(err, vcs.ErrUnavailable):
+		return "ask again when the forge answers."
+	case errors.Is(err, git.ErrEmpty):
+		return "push a first commit, then ask again."
+	case errors.Is(err, git.ErrTooLarge):
+		return "the operator: raise the limit, or exclude the repository."
+	case errors.Is(err, vcs.ErrNotFound):
+		return "the operator: check that the App or token can see this repository."
+	}
+	return "the operator: the worker's log has the run's id and the error."
+}

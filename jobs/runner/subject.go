@@ -1,0 +1,264 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/greenwright/greenwright/agent"
+	"github.com/greenwright/greenwright/jobs"
+	"github.com/greenwright/greenwright/jobs/checks"
+	"github.com/greenwright/greenwright/jobs/journal"
+	"github.com/greenwright/greenwright/jobs/untrusted"
+	"github.com/greenwright/greenwright/jobs/verify"
+	"github.com/greenwright/greenwright/jobs/workflow"
+	"github.com/greenwright/greenwright/vcs"
+)
+
+// subject is what the job is about, as it was when it was asked for.
+type subject struct {
+	issue   vcs.Issue
+	pr      *vcs.PullRequest
+	review  *vcs.Review
+	red     []redCheck
+	failed  []verify.Command // commands of the checks that are red
+	context []agent.ContextBlock
+	// trusted is the base branch's tip: settings and rules come from there.
+	trusted string
+}
+
+// readSubject reads the thread, frozen at the time of the request (rule A7).
+func (s *session) readSubject(ctx context.Context) error {
+	var err error
+	if s.issue, err = s.forge.Issue(ctx, s.job.Thread); err != nil {
+		return fmt.Errorf("reading the thread: %w", err)
+	}
+	if s.job.Thread.PullRequest {
+		pr, err := s.forge.PullRequest(ctx, s.job.Thread)
+		if err != nil {
+			return fmt.Errorf("reading the pull request: %w", err)
+		}
+		s.pr = &pr
+		if err := s.admitPull(pr); err != nil {
+			return err
+		}
+	}
+	s.addThread()
+	switch s.job.Kind {
+	case jobs.KindReviewFollowup:
+		return s.readReview(ctx)
+	case jobs.KindCheckRepair:
+		return s.readChecks(ctx)
+	case jobs.KindFix, jobs.KindAsk:
+	}
+	return nil
+}
+
+// admitPull refuses what cannot be worked on (rules A4, O1).
+func (s *session) admitPull(pr vcs.PullRequest) error {
+	switch {
+	case !s.job.Kind.Changes():
+		return nil
+	case !pr.Open:
+		return end(jobs.Refused, "reopen it, then ask again.", "the pull request is closed")
+	case pr.FromFork():
+		return end(jobs.Refused, "push the branch to this repository.", "pull requests from forks are closed to changes")
+	case s.job.Kind == jobs.KindCheckRepair && s.job.Check != nil && pr.Head.SHA != s.job.Check.HeadSHA:
+		return end(jobs.NoChange, "", "the pull request has moved on since the check became red")
+	}
+	return nil
+}
+
+// maxThreadText bounds what of a thread is shown to a model.
+const maxThreadText = 48 << 10
+
+// addThread quotes the opening text and the comments; our own are left out,
+// and so is what came or was edited after the request.
+func (s *session) addThread() {
+	if s.number() == 0 || s.issue.Title == "" && s.issue.Body == "" {
+		return // on a checkout the thread is the instruction itself
+	}
+	what := "Issue"
+	if s.job.Thread.PullRequest {
+		what = "Pull request"
+	}
+	s.quote("", fmt.Sprintf("%s #%d by %s: title and opening text", what, s.job.Thread.Number, s.issue.Author.Login), s.issue.Title+"\n\n"+s.issue.Body)
+	left := maxThreadText
+	for i := len(s.issue.Comments) - 1; i >= 0 && left > 0; i-- { // the latest say most
+		c := s.issue.Comments[i]
+		if c.Author.Is(s.self) || s.after(c) {
+			continue
+		}
+		left -= len(c.Body)
+		s.quote("", fmt.Sprintf("Comment by %s, %s", c.Author.Login, c.CreatedAt.UTC().Format(time.RFC3339)), c.Body)
+	}
+}
+
+// after reports a comment that was written or edited after the request by
+// somebody else. A second is the resolution of the forge's times.
+func (s *session) after(c vcs.Comment) bool {
+	limit := s.job.CreatedAt.Add(time.Second)
+	return !c.Author.Is(s.job.Requester) && (c.CreatedAt.After(limit) || c.UpdatedAt.After(limit))
+}
+
+func (s *session) quote(id, label, text string) {
+	s.context = append(s.context, agent.ContextBlock{ID: id, Label: untrusted.Visible(label), Text: untrusted.Visible(text)})
+}
+
+// readReview takes up the remarks of a submitted review (rules R1, R2).
+func (s *session) readReview(ctx context.Context) error {
+	reviewer, ok := s.forge.(vcs.Reviewer)
+	if !ok {
+		return fmt.Errorf("reading a review: %w", vcs.ErrUnsupported)
+	}
+	review, err := reviewer.Review(ctx, s.job.Thread, s.job.Review)
+	if err != nil {
+		return fmt.Errorf("reading the review: %w", err)
+	}
+	s.review = &review
+	if strings.TrimSpace(review.Body) != "" {
+		s.quote("", "Review by "+review.Author.Login+", "+string(review.State), review.Body)
+	}
+	open := 0
+	for _, t := range review.Remarks {
+		if t.Resolved || t.Outdated {
+			continue
+		}
+		open++
+		s.quote(strconv.FormatInt(t.ID, 10), remarkLabel(t), remarkText(t))
+	}
+	if open == 0 && strings.TrimSpace(review.Body) == "" {
+		return end(jobs.NoChange, "", "the review has no text and no open remark")
+	}
+	return nil
+}
+
+func remarkLabel(t vcs.ReviewThread) string {
+	where := t.Path
+	switch {
+	case t.StartLine > 0 && t.StartLine != t.Line:
+		where = fmt.Sprintf("%s, lines %d to %d", t.Path, t.StartLine, t.Line)
+	case t.Line > 0:
+		where = fmt.Sprintf("%s, line %d", t.Path, t.Line)
+	}
+	if t.Side == "LEFT" {
+		where += " (of the old version)"
+	}
+	return "Review remark on " + where
+}
+
+func remarkText(t vcs.ReviewThread) string {
+	var b strings.Builder
+	if t.DiffHunk != "" {
+		b.WriteString("The part of the diff it stands on:\n" + t.DiffHunk + "\n\n")
+	}
+	for _, c := range t.Comments {
+		fmt.Fprintf(&b, "%s: %s\n", c.Author.Login, c.Body)
+	}
+	return b.String()
+}
+
+// readChecks finds what the red checks of the head ran. What cannot be found
+// is said, and the log is quoted all the same.
+func (s *session) readChecks(ctx context.Context) error {
+	reader, ok := s.forge.(vcs.CheckReader)
+	if !ok || s.job.Check == nil {
+		return fmt.Errorf("reading a check: %w", vcs.ErrUnsupported)
+	}
+	all, err := reader.Checks(ctx, s.repo.RepoRef, s.job.Check.HeadSHA)
+	if err != nil {
+		return fmt.Errorf("reading the head's checks: %w", err)
+	}
+	if len(all) == 0 {
+		all = []vcs.Check{*s.job.Check}
+	}
+	red := 0
+	for _, c := range all {
+		if !c.Completed || !c.Conclusion.Red() {
+			continue
+		}
+		red++
+		if err := s.readCheck(ctx, reader, c); err != nil {
+			return err
+		}
+	}
+	if red == 0 {
+		return end(jobs.NoChange, "", "no check of the head is red any more")
+	}
+	return nil
+}
+
+func (s *session) readCheck(ctx context.Context, reader vcs.CheckReader, c vcs.Check) error {
+	ci, err := reader.CheckJob(ctx, s.repo.RepoRef, c)
+	if errors.Is(err, vcs.ErrNotFound) {
+		return s.note(ctx, journal.NoteNotice, "check %q is no job of the forge's own CI; what it ran is not known", c.Name)
+	}
+	if err != nil {
+		return fmt.Errorf("reading the job of check %s: %w", c.Name, err)
+	}
+	s.red = append(s.red, redCheck{check: c, ci: ci})
+	s.quoteLog(ctx, reader, c)
+	return nil
+}
+
+// quoteLog shows the failed step's log. A log that cannot be had is no reason
+// to stop: the command is run again anyway.
+func (s *session) quoteLog(ctx context.Context, reader vcs.CheckReader, c vcs.Check) {
+	rc, err := reader.CheckLog(ctx, s.repo.RepoRef, c)
+	if err != nil {
+		s.log.Warn("log of a check could not be read", "check", c.Name, "error", err)
+		return
+	}
+	defer func() { _ = rc.Close() }()
+	b, err := io.ReadAll(io.LimitReader(rc, checks.MaxLog))
+	if err != nil {
+		s.log.Warn("log of a check could not be read", "check", c.Name, "error", err)
+		return
+	}
+	s.quote("", "Log of the red check "+c.Name, verify.Reduce(checks.Excerpt(string(b))))
+}
+
+// redCheck is a red check with the CI job behind it.
+type redCheck struct {
+	check vcs.Check
+	ci    vcs.CheckJob
+}
+
+// locate finds the commands of the red checks in the workflow files of the
+// head: that is what the CI ran.
+func (s *session) locate(ctx context.Context) error {
+	for _, r := range s.red {
+		cmd, err := s.locateOne(ctx, r)
+		if err != nil {
+			if err := s.note(ctx, journal.NoteNotice, "the command of check %q is not known: %v", r.check.Name, err); err != nil {
+				return err
+			}
+			continue
+		}
+		s.failed = append(s.failed, cmd)
+	}
+	return nil
+}
+
+func (s *session) locateOne(ctx context.Context, r redCheck) (verify.Command, error) {
+	content, err := s.mirror.ReadFile(ctx, s.base, r.ci.WorkflowPath, workflow.MaxBytes)
+	if err != nil {
+		return verify.Command{}, err
+	}
+	w, err := workflow.Parse(r.ci.WorkflowPath, content)
+	if err != nil {
+		return verify.Command{}, err
+	}
+	failed, err := checks.Locate(w, r.ci)
+	if err != nil {
+		return verify.Command{}, err
+	}
+	if failed.Step.Unresolved != "" {
+		return verify.Command{}, errors.New(failed.Step.Unresolved)
+	}
+	return verify.FromStep(w.Path, failed.Job, failed.Step), nil
+}

@@ -1,0 +1,100 @@
+package runner
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/greenwright/greenwright/agent"
+	"github.com/greenwright/greenwright/agent/model"
+	"github.com/greenwright/greenwright/jobs"
+	"github.com/greenwright/greenwright/jobs/untrusted"
+	"github.com/greenwright/greenwright/vcs"
+)
+
+// task is what the agent is asked.
+func (s *session) task(checks []model.Check, feedback string) agent.Task {
+	t := agent.Task{
+		ID: string(s.ctl.Run), Instruction: s.instruction(), Context: s.context, Kind: agent.KindChange, Checks: checks,
+		RepoFacts: s.repoFacts(), Instructions: s.guides, Limits: s.cfg.Limits,
+	}
+	if !s.job.Kind.Changes() {
+		t.Kind = agent.KindAnswer
+	}
+	if feedback != "" {
+		t.Context = append(t.Context[:len(t.Context):len(t.Context)], agent.ContextBlock{Label: "Result of the platform's verification of your last change, which is still in the workspace", Text: untrusted.Visible(feedback)})
+	}
+	return t
+}
+
+// instruction is the request of the entitled person, in the platform's words
+// where there are none of his.
+func (s *session) instruction() string {
+	asked := untrusted.Visible(s.job.Command.Text)
+	who := s.job.Requester.Login
+	where := "this repository"
+	if n := s.number(); n > 0 {
+		where = "the quoted thread #" + strconv.Itoa(n)
+	}
+	switch s.job.Kind {
+	case jobs.KindAsk:
+		return fmt.Sprintf("%s asks about %s:\n\n%s", who, where, asked)
+	case jobs.KindCheckRepair:
+		return "A check on this pull request is red. Find the cause and repair it, without weakening any test or check."
+	case jobs.KindReviewFollowup:
+		return fmt.Sprintf("%s has reviewed this pull request. Act on each quoted remark that has an id, and give an answer to each by its id when you finish: what you did, or a question, or why not.", who)
+	case jobs.KindFix:
+	}
+	if asked == "" {
+		return fmt.Sprintf("%s asks you to fix what %s describes.", who, where)
+	}
+	return fmt.Sprintf("%s asks, about %s:\n\n%s", who, where, asked)
+}
+
+func (s *session) repoFacts() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "Repository %s, at commit %s of branch %s.", s.repo.FullName(), s.base, s.headName())
+	if s.pr != nil {
+		fmt.Fprintf(&b, " The pull request goes into %s.", s.baseRef)
+	}
+	b.WriteString(" Commands run without network.")
+	return b.String()
+}
+
+func (s *session) headName() string {
+	if s.pr != nil {
+		return s.pr.Head.Name
+	}
+	return s.baseRef
+}
+
+// subjectLine is the first line of the commit.
+func (s *session) subjectLine() string {
+	switch {
+	case s.job.Kind == jobs.KindCheckRepair && s.job.Check != nil:
+		return "Repair check " + s.job.Check.Name
+	case s.job.Kind == jobs.KindReviewFollowup && s.review != nil:
+		return "Act on the review of " + s.review.Author.Login
+	case s.issue.Title != "":
+		return "Fix: " + s.issue.Title
+	case s.job.Command.Text != "":
+		return "Fix: " + s.job.Command.Text
+	}
+	return "Fix"
+}
+
+// commitBody says where the request came from.
+func (s *session) commitBody() string {
+	if n := s.number(); n > 0 {
+		return fmt.Sprintf("Asked for in #%d.", n)
+	}
+	return ""
+}
+
+// number is the thread's, 0 where there is no forge to know it.
+func (s *session) number() int {
+	if s.repo.Forge == vcs.Local {
+		return 0
+	}
+	return s.job.Thread.Number
+}

@@ -1,0 +1,319 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/greenwright/greenwright/agent"
+	"github.com/greenwright/greenwright/agent/model"
+	"github.com/greenwright/greenwright/jobs"
+	"github.com/greenwright/greenwright/jobs/journal"
+	"github.com/greenwright/greenwright/jobs/progress"
+	"github.com/greenwright/greenwright/jobs/publish"
+	"github.com/greenwright/greenwright/jobs/untrusted"
+)
+
+// maxRounds is how often work and verification take turns (rule C7).
+const maxRounds = 3
+
+// worker is a model that may have a go.
+type worker struct {
+	name   string
+	model  model.Model
+	price  model.Price
+	reason string
+}
+
+// workers says who works on the job, in turn. The mechanic has the first go at
+// a red check, and the only one where no language model is set (decision 9).
+func (s *session) workers() ([]worker, error) {
+	name, language, price, err := s.language()
+	if err != nil {
+		return nil, end(jobs.Failed, "name a model that the operator has configured, as `--model driver/name`.", "model %s cannot be used: %s", name, err)
+	}
+	mech, _, err := s.cfg.Models.Model(Mechanic)
+	if err != nil {
+		return nil, fmt.Errorf("making the mechanic: %w", err)
+	}
+	mechanic := worker{name: Mechanic, model: mech, reason: "knows how formatters and linters mend what they complain about"}
+	if language == nil {
+		mechanic.reason = "no language model is configured"
+		return []worker{mechanic}, nil
+	}
+	lang := worker{name: name, model: language, price: price, reason: "as configured"}
+	if s.job.Command.Options.Model != "" {
+		lang.reason = "asked for by " + s.job.Requester.Login
+	}
+	if s.job.Kind == jobs.KindCheckRepair {
+		mechanic.reason = "has the first go at a red check"
+		return []worker{mechanic, lang, lang}[:maxRounds], nil
+	}
+	return []worker{lang, lang, lang}[:maxRounds], nil
+}
+
+// workAndVerify lets the models work until the change is proved, or turns run
+// out.
+func (s *session) workAndVerify(ctx context.Context) error {
+	who, err := s.workers()
+	if err != nil {
+		return err
+	}
+	checks := s.facts(s.before)
+	if err := s.nothingToDo(who[0], checks); err != nil {
+		return err
+	}
+	var feedback string
+	for round, w := range who {
+		if s.state != jobs.Working {
+			if err := s.move(ctx, jobs.Working, fmt.Sprintf("turn %d, %s", round+1, w.name)); err != nil {
+				return err
+			}
+		}
+		outcome, err := s.let(ctx, w, checks, feedback)
+		if err != nil {
+			return err
+		}
+		last := round == len(who)-1
+		done, err := s.takeUp(ctx, w, outcome, last)
+		if err != nil || done {
+			return err
+		}
+		checks, feedback = s.facts(s.afterRuns), s.feedback()
+	}
+	return nil
+}
+
+// nothingToDo ends a job that the mechanic alone is set to and that has no red
+// command.
+func (s *session) nothingToDo(first worker, checks []model.Check) error {
+	if first.name != Mechanic || anyRed(checks) {
+		return nil
+	}
+	configure := "configure a language model (`models.default`), or name one with `--model`, for work that no tool can do by itself."
+	switch s.job.Kind {
+	case jobs.KindAsk:
+		return end(jobs.Refused, configure, "no language model is configured, and the mechanic answers no questions")
+	case jobs.KindReviewFollowup:
+		return end(jobs.NeedsHuman, configure, "no language model is configured, and the mechanic does not read reviews")
+	case jobs.KindCheckRepair:
+		return end(jobs.NoChange, "run the check again: it may be flaky, or need what the sandbox does not have.", "the red check could not be reproduced: its command is green here, or cannot run here")
+	case jobs.KindFix:
+	}
+	if len(checks) == 0 {
+		return end(jobs.NoChange, "name the commands that prove a change under `verify` in .greenwright.yml.", "no verifying command is known, so the mechanic has nothing to repair")
+	}
+	return end(jobs.NoChange, configure, "every verifying command that can run here is green, and no language model is configured")
+}
+
+// let gives one model its turn.
+func (s *session) let(ctx context.Context, w worker, checks []model.Check, feedback string) (agent.Outcome, error) {
+	if s.work == nil {
+		var err error
+		if s.work, err = s.openRoom(ctx, "work", s.base); err != nil {
+			return agent.Outcome{}, err
+		}
+	}
+	if err := s.records.Append(ctx, journal.TypeModel, journal.ModelChosen{Model: w.name, Reason: w.reason}); err != nil {
+		return agent.Outcome{}, err
+	}
+	s.status.change(func(st *progress.Status) { st.Model = w.name })
+	tools, closeTools, err := s.tools()
+	if err != nil {
+		return agent.Outcome{}, err
+	}
+	defer closeTools()
+	a, err := agent.New(agent.Config{
+		Model: w.model, Tools: tools, Recorder: s, Inbox: s.ctl.Inbox, Tree: treeHash{s}, Differ: differ{s}, Price: w.price, Now: s.cfg.Now, Log: s.log,
+	})
+	if err != nil {
+		return agent.Outcome{}, fmt.Errorf("making the agent: %w", err)
+	}
+	s.spent = s.spent || w.name != Mechanic
+	outcome, err := a.Run(ctx, s.task(checks, feedback))
+	if ctx.Err() != nil {
+		return outcome, context.Cause(ctx)
+	}
+	record := journal.AgentEnded{Model: w.name, State: string(outcome.State), Reason: outcome.Reason, Claim: claim(w, outcome), Answer: outcome.Answer, Replies: outcome.Replies, CostMicroUSD: outcome.CostMicroUSD}
+	if recErr := s.records.Append(ctx, journal.TypeOutcome, record); recErr != nil {
+		return outcome, recErr
+	}
+	return outcome, s.modelFailed(w, err)
+}
+
+// claim is a language model's own account; the mechanic's is what it ran.
+func claim(_ worker, o agent.Outcome) string {
+	if o.Unverified != "" {
+		return o.Summary + "\n\nNot run: " + o.Unverified
+	}
+	return o.Summary
+}
+
+// modelFailed turns an error of the model's service into an end.
+func (s *session) modelFailed(w worker, err error) error {
+	var me *model.Error
+	if err == nil || !errors.As(err, &me) {
+		return err
+	}
+	return &ending{
+		state: jobs.Failed, err: err, cause: fmt.Sprintf("the model %s could not be used (%s)", w.name, untrusted.Visible(me.Error())),
+		advice: "the operator: check the key, the model's name and its base URL with `greenwright doctor`; or ask again later.",
+	}
+}
+
+// ends are the outcomes of an agent that are the end of the job as well,
+// unless there is a change to show.
+var ends = map[agent.State]struct {
+	state  jobs.State
+	advice string
+}{
+	agent.StateRefused:          {jobs.Refused, "put the task in other words, or name another model."},
+	agent.StateAwaitingApproval: {jobs.NeedsHuman, "approve or do it by hand."},
+	agent.StateOutOfBudget:      {jobs.NeedsHuman, "raise the budget, or ask for a smaller step."},
+	agent.StateStepLimit:        {jobs.NeedsHuman, "ask for a smaller step."},
+	agent.StateCallLimit:        {jobs.NeedsHuman, "ask for a smaller step."},
+	agent.StateTimeLimit:        {jobs.NeedsHuman, "ask for a smaller step."},
+	agent.StateContextExhausted: {jobs.NeedsHuman, "ask for a smaller step."},
+	agent.StateLooped:           {jobs.NeedsHuman, "say more about how it could be done, or name another model."},
+	agent.StateStalled:          {jobs.NeedsHuman, "say more about how it could be done, or name another model."},
+	agent.StateFormatErrors:     {jobs.Failed, "name another model: this one does not keep to the tools' format."},
+	agent.StateOutputLimit:      {jobs.Failed, "name another model, or ask for a smaller step."},
+	agent.StateFailed:           {jobs.Failed, "the operator: the worker's log has the run's id and the error."},
+	agent.StateCanceled:         {jobs.Canceled, ""},
+}
+
+// takeUp reads what a model left behind and, if there is a change, proves it.
+// done is whether no other turn is needed.
+func (s *session) takeUp(ctx context.Context, w worker, o agent.Outcome, last bool) (done bool, err error) {
+	for id, text := range o.Replies {
+		s.replies[id] = text
+	}
+	if s.job.Kind == jobs.KindAsk {
+		return true, s.takeAnswer(o)
+	}
+	if err := s.readChange(ctx); err != nil {
+		return false, err
+	}
+	if s.change.Empty() {
+		if w.name == Mechanic && !last {
+			return false, nil
+		}
+		return true, s.noChange(w, o)
+	}
+	if faults := publish.Inspect(s.cfg.Policy, s.change, s.diff); len(faults) > 0 {
+		return true, s.refuseChange(ctx, faults)
+	}
+	if err := s.prove(ctx); err != nil {
+		return false, err
+	}
+	red := len(s.verdict.StillRed) + len(s.verdict.NewlyRed)
+	return red == 0 || endsWork(o.State), nil // what another turn could turn green
+}
+
+// endsWork: a model that has run out of something gets no further turn.
+func endsWork(st agent.State) bool {
+	e, isEnd := ends[st]
+	return isEnd && e.state != jobs.Canceled
+}
+
+func (s *session) takeAnswer(o agent.Outcome) error {
+	if o.State != agent.StateAnswered {
+		return s.endOf(o)
+	}
+	s.answer = o.Answer
+	if s.answer == "" {
+		s.answer = o.Summary
+	}
+	return end(jobs.Answered, "", "")
+}
+
+// endOf is the end that an agent's state means.
+func (s *session) endOf(o agent.Outcome) error {
+	e, known := ends[o.State]
+	if !known {
+		return end(jobs.Failed, "ask again, or name another model.", "the agent ended %s: %s", o.State, o.Reason)
+	}
+	return end(e.state, e.advice, "%s", o.Reason)
+}
+
+// noChange ends a job whose workspace is as it was.
+func (s *session) noChange(w worker, o agent.Outcome) error {
+	if _, isEnd := ends[o.State]; isEnd {
+		return s.endOf(o)
+	}
+	if w.name == Mechanic {
+		return end(jobs.NeedsHuman, "configure a language model (`models.default`), or repair it by hand.", "the mechanic knows no repair for what is red: %s", strings.Join(s.redNames(), ", "))
+	}
+	return end(jobs.NoChange, "say what should be different, if something should.", "the model found nothing to change")
+}
+
+func (s *session) redNames() []string {
+	var out []string
+	for _, c := range s.before {
+		if !c.Green() {
+			out = append(out, c.Name)
+		}
+	}
+	return out
+}
+
+// readChange compares the workspace with its base, on the trusted side.
+func (s *session) readChange(ctx context.Context) error {
+	var err error
+	s.work.ws.Forget() // a file can be changed through a mapping without a trace in its times
+	if s.change, err = s.work.ws.Changes(ctx); err != nil {
+		return fmt.Errorf("reading the change: %w", err)
+	}
+	if s.diff, err = s.work.ws.Diff(ctx, s.change); err != nil {
+		return fmt.Errorf("reading the diff: %w", err)
+	}
+	rec := journal.Changed{Base: s.base, Tree: s.change.Tree}
+	for _, f := range s.change.Files {
+		rec.Files = append(rec.Files, journal.File{Path: strings.ToValidUTF8(f.Path, "\uFFFD"), Kind: string(f.Kind), Added: f.Added, Deleted: f.Deleted, Binary: f.Binary})
+	}
+	for _, n := range s.change.Notes {
+		rec.Notes = append(rec.Notes, n.Text)
+	}
+	return s.records.Append(ctx, journal.TypeChange, rec)
+}
+
+// lastDiff is what the work room holds, for a run that ends early.
+func (s *session) lastDiff(ctx context.Context) string {
+	if s.work == nil || s.work.ws == nil {
+		return ""
+	}
+	set, err := s.work.ws.Changes(ctx)
+	if err != nil {
+		return ""
+	}
+	diff, err := s.work.ws.Diff(ctx, set)
+	if err != nil {
+		return ""
+	}
+	return diff
+}
+
+// refuseChange keeps a change that may not be published.
+func (s *session) refuseChange(ctx context.Context, faults []publish.Fault) error {
+	var texts []string
+	for _, f := range faults {
+		texts = append(texts, string(f))
+		if err := s.note(ctx, journal.NoteRefusal, "%s", f); err != nil {
+			return err
+		}
+	}
+	return end(jobs.NeedsHuman, "look at the kept patch and apply it by hand, or change `policy.protected_paths`.", "the change was not published: %s", strings.Join(texts, "; "))
+}
+
+// feedback tells the next turn what verification showed.
+func (s *session) feedback() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "Your change was verified by the platform and is not done: %s.\n", s.verdict.Why)
+	for _, c := range s.afterRuns {
+		if !c.Green() && c.Environment == "" {
+			fmt.Fprintf(&b, "\n$ %s\nexit %d (%s)\n%s\n", c.Command, c.ExitCode, c.Cause, c.Output)
+		}
+	}
+	return b.String()
+}
