@@ -24,9 +24,7 @@ type proof struct {
 func (r *run) after(ctx context.Context, c model.ToolCall, res *tool.Result, before string) error {
 	effect := r.effect(c)
 	if effect == tool.EffectWrite || effect == tool.EffectExec {
-		if err := r.refreshTree(ctx, len(res.Effects) > 0); err != nil {
-			return err
-		}
+		r.refreshTree(ctx, len(res.Effects) > 0)
 	}
 	switch data := res.Data.(type) {
 	case plan.List:
@@ -49,21 +47,20 @@ func (r *run) after(ctx context.Context, c model.ToolCall, res *tool.Result, bef
 
 // refreshTree names the work tree. Without a hasher, or when it fails, the
 // number of edits seen stands for it.
-func (r *run) refreshTree(ctx context.Context, edited bool) error {
+func (r *run) refreshTree(ctx context.Context, edited bool) {
 	if edited {
 		r.edits++
 	}
 	r.tree = fmt.Sprintf("edit-%d", r.edits)
 	if r.agent.cfg.Tree == nil || ctx.Err() != nil {
-		return nil
+		return
 	}
 	name, err := r.agent.cfg.Tree.TreeHash(ctx)
 	if err != nil {
 		r.agent.cfg.Log.Warn("work tree could not be named", "run_id", r.task.ID, "error", err)
-		return nil //nolint:nilerr // the number of edits stands for it
+		return
 	}
 	r.tree = name
-	return nil
 }
 
 // prove notes that a verifying command ran on the files as they are now.

@@ -78,9 +78,7 @@ func (r *run) endBy(ctx context.Context, err error) {
 
 // loop runs steps until one of them ends the run.
 func (r *run) loop(ctx context.Context) error {
-	if err := r.refreshTree(ctx, true); err != nil {
-		return err
-	}
+	r.refreshTree(ctx, true)
 	if err := r.say(ctx, taskMessage(r.task)); err != nil {
 		return err
 	}

@@ -157,6 +157,13 @@ func (s *script) violate(err error) {
 	s.faults = append(s.faults, err)
 }
 
+// Append adds steps to the end of the script.
+func (s *script) Append(steps ...Step) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.steps = append(s.steps, steps...)
+}
+
 // Requests are the requests answered so far.
 func (s *script) Requests() []Request {
 	s.mu.Lock()

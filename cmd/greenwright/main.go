@@ -1,0 +1,16 @@
+// Command greenwright is a self-hosted bot that turns red into green.
+package main
+
+import (
+	"context"
+	"os"
+
+	"github.com/greenwright/greenwright/cmd/internal/cli"
+)
+
+// version is set by the linker.
+var version = "dev"
+
+func main() {
+	os.Exit(cli.Main(context.Background(), version, os.Args[1:], os.Stdout, os.Stderr))
+}

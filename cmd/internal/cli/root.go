@@ -1,0 +1,98 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/greenwright/greenwright/cmd/internal/config"
+)
+
+// The exit codes; those of `run` are in run.go.
+const (
+	exitOK     = 0
+	exitFailed = 1
+	exitMisuse = 2
+)
+
+// exitError carries an exit code. Its text, if any, is printed.
+type exitError struct {
+	code int
+	err  error
+}
+
+func (e *exitError) Error() string {
+	if e.err == nil {
+		return ""
+	}
+	return e.err.Error()
+}
+
+func (e *exitError) Unwrap() error { return e.err }
+
+// globals are the flags that every subcommand has.
+type globals struct {
+	config  string
+	version string
+}
+
+func (g *globals) load() (config.Config, error) {
+	c, err := config.Load(g.config)
+	if err != nil {
+		return c, &exitError{code: exitMisuse, err: err}
+	}
+	return c, nil
+}
+
+// Main runs the program and gives its exit code.
+func Main(ctx context.Context, version string, args []string, out, errOut io.Writer) int {
+	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	root := newRoot(version)
+	root.SetArgs(args)
+	root.SetOut(out)
+	root.SetErr(errOut)
+	err := root.ExecuteContext(ctx)
+	var exit *exitError
+	switch {
+	case err == nil:
+		return exitOK
+	case errors.As(err, &exit):
+		if text := exit.Error(); text != "" {
+			_, _ = fmt.Fprintln(errOut, "greenwright:", text)
+		}
+		return exit.code
+	}
+	_, _ = fmt.Fprintln(errOut, "greenwright:", err)
+	return exitFailed
+}
+
+func newRoot(version string) *cobra.Command {
+	g := &globals{version: version}
+	root := &cobra.Command{
+		Use: "greenwright", Short: "A self-hosted bot that turns red into green", SilenceUsage: true, SilenceErrors: true,
+		Args: cobra.NoArgs,
+	}
+	root.PersistentFlags().StringVar(&g.config, "config", "", "configuration file (default "+config.FileName+" where there is one)")
+	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
+		return &exitError{code: exitMisuse, err: fmt.Errorf("%w (see %s --help)", err, c.CommandPath())}
+	})
+	root.AddCommand(newServe(g), newRun(g), newDoctor(g), newEvent(g), newJournal(), newVersion(g))
+	return root
+}
+
+// misuse makes argument faults exit with 2.
+func misuse(check cobra.PositionalArgs) cobra.PositionalArgs {
+	return func(c *cobra.Command, args []string) error {
+		if err := check(c, args); err != nil {
+			return &exitError{code: exitMisuse, err: fmt.Errorf("%w (see %s --help)", err, c.CommandPath())}
+		}
+		return nil
+	}
+}

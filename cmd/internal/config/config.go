@@ -1,0 +1,241 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/greenwright/greenwright/agent"
+	"github.com/greenwright/greenwright/agent/model"
+	"github.com/greenwright/greenwright/jobs/policy"
+	"github.com/greenwright/greenwright/sandbox"
+	"github.com/greenwright/greenwright/sandbox/bwrap"
+	"github.com/greenwright/greenwright/vcs"
+)
+
+// Config is everything an operator sets. The environment variables in the
+// tags override the file.
+type Config struct {
+	// Listen is the address of the webhook receiver.
+	Listen string `yaml:"listen" env:"GREENWRIGHT_LISTEN"`
+	// InternalListen is the address of metrics; empty serves none.
+	InternalListen string `yaml:"internal_listen" env:"GREENWRIGHT_INTERNAL_LISTEN"`
+	// DataDir holds mirrors, live runs, artifacts and the embedded Redis.
+	DataDir string `yaml:"data_dir" env:"GREENWRIGHT_DATA_DIR"`
+	// CommandPrefix begins a command in a comment.
+	CommandPrefix string `yaml:"command_prefix" env:"GREENWRIGHT_COMMAND_PREFIX"`
+	// BranchPrefix begins the names of Greenwright's branches.
+	BranchPrefix string `yaml:"branch_prefix" env:"GREENWRIGHT_BRANCH_PREFIX"`
+
+	Forges  Forges        `yaml:"forges"`
+	Redis   Redis         `yaml:"redis"`
+	Models  Models        `yaml:"models"`
+	Sandbox Sandbox       `yaml:"sandbox"`
+	Policy  policy.Config `yaml:"policy"`
+	Limits  Limits        `yaml:"limits"`
+	Jobs    Jobs          `yaml:"jobs"`
+	Log     Log           `yaml:"log"`
+}
+
+// Forges are the code hosts.
+type Forges struct {
+	GitHub *GitHub `yaml:"github" envPrefix:"GREENWRIGHT_GITHUB_"`
+}
+
+// GitHub is github.com or one GitHub Enterprise Server.
+type GitHub struct {
+	// BaseURL of an Enterprise Server; empty is github.com.
+	BaseURL string `yaml:"base_url" env:"URL"`
+	AppID   int64  `yaml:"app_id" env:"APP_ID"`
+	// PrivateKeyFile holds the App's key (PEM).
+	PrivateKeyFile string `yaml:"private_key_file" env:"PRIVATE_KEY_FILE"`
+	// TokenFile holds a token, for use without an App.
+	TokenFile string `yaml:"token_file" env:"TOKEN_FILE"`
+	// WebhookSecretFiles hold the secrets, several while one is replaced.
+	WebhookSecretFiles []string `yaml:"webhook_secret_files" env:"WEBHOOK_SECRET_FILES"`
+	// Workflows lets changes of workflow files be pushed; the App needs the
+	// permission workflows: write.
+	Workflows bool `yaml:"workflows" env:"WORKFLOWS"`
+
+	// From the environment only.
+	PrivateKey    vcs.Secret `yaml:"-" env:"PRIVATE_KEY"`
+	Token         vcs.Secret `yaml:"-" env:"TOKEN"`
+	WebhookSecret vcs.Secret `yaml:"-" env:"WEBHOOK_SECRET"`
+
+	// Secrets are all webhook secrets, once loaded.
+	Secrets []vcs.Secret `yaml:"-" env:"-"`
+}
+
+// Redis is where jobs wait; without an URL a private one is started.
+type Redis struct {
+	URL vcs.Secret `yaml:"-" env:"GREENWRIGHT_REDIS_URL"`
+	// URLFile holds the URL (redis://, rediss://, unix://).
+	URLFile string `yaml:"url_file" env:"GREENWRIGHT_REDIS_URL_FILE"`
+}
+
+// Models says which models may work.
+type Models struct {
+	// Default is "driver/model"; mechanic/auto works without any key.
+	Default   string    `yaml:"default" env:"GREENWRIGHT_MODEL"`
+	Anthropic Anthropic `yaml:"anthropic"`
+	OpenAI    OpenAI    `yaml:"openai"`
+	// Prices by "driver/model", in US dollars for a million tokens.
+	Prices map[string]Price `yaml:"prices"`
+}
+
+// Anthropic is the Messages API.
+type Anthropic struct {
+	BaseURL string    `yaml:"base_url" env:"ANTHROPIC_BASE_URL"`
+	Key     model.Key `yaml:"-" env:"ANTHROPIC_API_KEY"`
+}
+
+// OpenAI is OpenAI, or any server that speaks one of its protocols.
+type OpenAI struct {
+	BaseURL string `yaml:"base_url" env:"OPENAI_BASE_URL"`
+	// API is auto, responses or chat.
+	API string    `yaml:"api" env:"GREENWRIGHT_OPENAI_API"`
+	Key model.Key `yaml:"-" env:"OPENAI_API_KEY"`
+}
+
+// Price is what a million tokens cost, in US dollars.
+type Price struct {
+	Input      float64 `yaml:"input"`
+	CacheRead  float64 `yaml:"cache_read"`
+	CacheWrite float64 `yaml:"cache_write"`
+	Output     float64 `yaml:"output"`
+}
+
+// Sandbox says where commands run.
+type Sandbox struct {
+	// Driver is bwrap; auto takes what starts on this machine.
+	Driver string          `yaml:"driver" env:"GREENWRIGHT_SANDBOX"`
+	Mounts []sandbox.Mount `yaml:"mounts"`
+	Env    []string        `yaml:"env"`
+	Path   []string        `yaml:"path"`
+	Limits sandbox.Limits  `yaml:"limits"`
+	Bwrap  bwrap.Config    `yaml:"bwrap"`
+}
+
+// Limits are the ceilings of one run. Zero takes the agent's default, or none
+// for tokens and money.
+type Limits struct {
+	Steps         int           `yaml:"steps"`
+	ToolCalls     int           `yaml:"tool_calls"`
+	WallClock     time.Duration `yaml:"wall_clock"`
+	ContextTokens int           `yaml:"context_tokens"`
+	InputTokens   int64         `yaml:"input_tokens"`
+	OutputTokens  int64         `yaml:"output_tokens"`
+	USD           float64       `yaml:"usd"`
+}
+
+// microUSD is how money is counted.
+const microUSD = 1e6
+
+// Agent is the limits as the agent takes them.
+func (l Limits) Agent() agent.Limits {
+	return agent.Limits{
+		Steps: l.Steps, ToolCalls: l.ToolCalls, WallClock: l.WallClock, ContextTokens: l.ContextTokens,
+		InputTokens: l.InputTokens, OutputTokens: l.OutputTokens, CostMicroUSD: int64(l.USD * microUSD),
+	}
+}
+
+// Jobs says how the worker works.
+type Jobs struct {
+	// Concurrency is how many jobs run side by side.
+	Concurrency int `yaml:"concurrency" env:"GREENWRIGHT_CONCURRENCY"`
+	// Drain is how long a shutdown waits for what is running.
+	Drain time.Duration `yaml:"drain"`
+}
+
+// Log says what is logged how.
+type Log struct {
+	Level  string `yaml:"level" env:"GREENWRIGHT_LOG_LEVEL"`   // debug, info, warn, error
+	Format string `yaml:"format" env:"GREENWRIGHT_LOG_FORMAT"` // text, json
+}
+
+// Default is the configuration of an empty file.
+func Default() Config {
+	return Config{
+		Listen: ":8080", InternalListen: "127.0.0.1:9470", DataDir: defaultDataDir(), CommandPrefix: "/agent", BranchPrefix: "greenwright/",
+		Models: Models{Default: "mechanic/auto", OpenAI: OpenAI{API: "auto"}}, Sandbox: Sandbox{Driver: "auto"},
+		Jobs: Jobs{Concurrency: 2, Drain: 30 * time.Second}, Log: Log{Level: "info", Format: "text"},
+	}
+}
+
+// defaultDataDir must be a place through which a run's own account may pass,
+// which root's home is not.
+func defaultDataDir() string {
+	if os.Geteuid() == 0 {
+		return "/var/lib/greenwright"
+	}
+	if dir := os.Getenv("XDG_STATE_HOME"); filepath.IsAbs(dir) {
+		return filepath.Join(dir, "greenwright")
+	}
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return filepath.Join(os.TempDir(), "greenwright")
+	}
+	return filepath.Join(home, ".local", "state", "greenwright")
+}
+
+// Validate names every fault.
+func (c Config) Validate() error {
+	var faults []error
+	fault := func(format string, args ...any) { faults = append(faults, fmt.Errorf(format, args...)) }
+	if !strings.HasPrefix(c.CommandPrefix, "/") || strings.ContainsAny(c.CommandPrefix, " \t\n") || len(c.CommandPrefix) < 2 {
+		fault("command_prefix: %q: want a slash and a word, e.g. /agent", c.CommandPrefix)
+	}
+	if c.BranchPrefix == "" || vcs.ValidateBranch(c.BranchPrefix+"x") != nil {
+		fault("branch_prefix: %q cannot begin a branch name", c.BranchPrefix)
+	}
+	if !filepath.IsAbs(c.DataDir) {
+		fault("data_dir: %q: want an absolute path", c.DataDir)
+	}
+	if driver, name, ok := strings.Cut(c.Models.Default, "/"); !ok || name == "" || !knownDriver(driver) {
+		fault("models.default: %q: want driver/model, with a driver of anthropic, openai, mechanic", c.Models.Default)
+	}
+	switch c.Models.OpenAI.API {
+	case "auto", "responses", "chat":
+	default:
+		fault("models.openai.api: %q: want auto, responses or chat", c.Models.OpenAI.API)
+	}
+	for name, base := range map[string]string{"models.anthropic.base_url": c.Models.Anthropic.BaseURL, "models.openai.base_url": c.Models.OpenAI.BaseURL} {
+		if u, err := url.Parse(base); base != "" && (err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https") {
+			fault("%s: %q: want http(s)://host/path", name, base)
+		}
+	}
+	if c.Sandbox.Driver != "auto" && c.Sandbox.Driver != "bwrap" {
+		fault("sandbox.driver: %q: want auto or bwrap", c.Sandbox.Driver)
+	}
+	if c.Jobs.Concurrency < 1 {
+		fault("jobs.concurrency: %d: want at least 1", c.Jobs.Concurrency)
+	}
+	if c.Log.Format != "text" && c.Log.Format != "json" {
+		fault("log.format: %q: want text or json", c.Log.Format)
+	}
+	return errors.Join(append(faults, c.Policy.Validate())...)
+}
+
+func knownDriver(name string) bool {
+	return name == "anthropic" || name == "openai" || name == "mechanic"
+}
+
+// ValidateServe names what `serve` needs besides.
+func (c Config) ValidateServe() error {
+	g := c.Forges.GitHub
+	if g == nil {
+		return errors.New("forges: none is configured: set forges.github in greenwright.yml, or GREENWRIGHT_GITHUB_TOKEN and GREENWRIGHT_GITHUB_WEBHOOK_SECRET in the environment")
+	}
+	var faults []error
+	if len(g.Secrets) == 0 {
+		faults = append(faults, errors.New("forges.github: no webhook secret: set GREENWRIGHT_GITHUB_WEBHOOK_SECRET or webhook_secret_files; deliveries cannot be trusted without one"))
+	}
+	if g.Token == "" && g.PrivateKey == "" {
+		faults = append(faults, errors.New("forges.github: no credential: set app_id and private_key_file for an App, or GREENWRIGHT_GITHUB_TOKEN"))
+	}
+	return errors.Join(faults...)
+}

@@ -1,0 +1,163 @@
+package wire
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"os/exec"
+	"strings"
+	"time"
+
+	"github.com/greenwright/greenwright/cmd/internal/config"
+	"github.com/greenwright/greenwright/jobs/runner"
+	"github.com/greenwright/greenwright/jobs/store"
+	"github.com/greenwright/greenwright/vcs"
+)
+
+// Severity of a finding.
+type Severity string
+
+// The severities.
+const (
+	OK      Severity = "ok"
+	Warning Severity = "warning"
+	Failure Severity = "failure"
+)
+
+// Finding is one thing that was checked.
+type Finding struct {
+	Name     string   `json:"name"`
+	Severity Severity `json:"severity"`
+	Detail   string   `json:"detail"`
+	Remedy   string   `json:"remedy,omitempty"`
+}
+
+// doctorTimeout bounds each check.
+const doctorTimeout = 30 * time.Second
+
+// Doctor checks what `serve` needs, each with a remedy.
+func Doctor(ctx context.Context, cfg config.Config, log *slog.Logger) []Finding {
+	var out []Finding
+	for _, check := range []func(context.Context, config.Config, *slog.Logger) []Finding{
+		checkConfig, checkData, checkSandbox, checkRedis, checkForge, checkModel, checkTools,
+	} {
+		bounded, cancel := context.WithTimeout(ctx, doctorTimeout)
+		out = append(out, check(bounded, cfg, log)...)
+		cancel()
+	}
+	return out
+}
+
+func found(name string, s Severity, remedy, detail string, args ...any) []Finding {
+	return []Finding{{Name: name, Severity: s, Detail: fmt.Sprintf(detail, args...), Remedy: remedy}}
+}
+
+func checkConfig(_ context.Context, cfg config.Config, _ *slog.Logger) []Finding {
+	if err := cfg.ValidateServe(); err != nil {
+		return found("configuration", Failure, "see docs/configuration.md", "%s", strings.ReplaceAll(err.Error(), "\n", "; "))
+	}
+	return found("configuration", OK, "", "complete")
+}
+
+func checkData(_ context.Context, cfg config.Config, _ *slog.Logger) []Finding {
+	if _, err := makeDirs(cfg.DataDir); err != nil {
+		return found("data directory", Failure, "set data_dir to a directory that this account can write", "%s", err)
+	}
+	if !passable(cfg.DataDir) {
+		return found("data directory", Failure, "put data_dir where every account may pass, such as /var/lib/greenwright", "%s cannot be reached by the accounts that commands run under", cfg.DataDir)
+	}
+	return found("data directory", OK, "", "%s", cfg.DataDir)
+}
+
+func checkSandbox(ctx context.Context, cfg config.Config, _ *slog.Logger) []Finding {
+	d, err := makeDirs(cfg.DataDir)
+	if err != nil {
+		return nil
+	}
+	driver, err := boxDriver(ctx, cfg.Sandbox, d.sandbox)
+	if err != nil {
+		return found("sandbox", Failure, "no job runs without a sandbox; install bubblewrap, and see docs/sandbox.md", "%s", err)
+	}
+	return append(found("sandbox", OK, "", "%s starts and holds: no network, no capabilities, read-only system", driver.Name()),
+		found("sandbox limits", Warning, "limit the worker's own service or container (systemd MemoryMax, TasksMax)", "memory and CPU of commands are not limited by the bubblewrap driver")...)
+}
+
+// oldestRedis is what asynq asks for.
+const oldestRedis = "4.0"
+
+func checkRedis(ctx context.Context, cfg config.Config, _ *slog.Logger) []Finding {
+	if cfg.Redis.URL == "" {
+		path, err := exec.LookPath("redis-server")
+		if err != nil {
+			return found("redis", Warning, "apt-get install redis-server, or set GREENWRIGHT_REDIS_URL", "no redis-server is installed: `serve` keeps jobs in its own memory, and they end with it")
+		}
+		return found("redis", OK, "", "`serve` starts a private %s with an append-only file", path)
+	}
+	st, err := store.Open(cfg.Redis.URL, time.Now)
+	if err != nil {
+		return found("redis", Failure, "mend the URL", "%s", err)
+	}
+	defer func() { _ = st.Close() }()
+	info, err := st.Info(ctx)
+	if err != nil {
+		return found("redis", Failure, "check the URL, the server and the network between", "%s", err)
+	}
+	out := found("redis", OK, "", "version %s (%s or newer is needed)", info.Version, oldestRedis)
+	if !info.AppendOnly {
+		out = append(out, found("redis persistence", Warning, "set appendonly yes", "no append-only file: accepted deliveries can be lost when the server ends")...)
+	}
+	if info.Policy != "" && info.Policy != "noeviction" {
+		out = append(out, found("redis eviction", Failure, "set maxmemory-policy noeviction", "policy is %s: queued work can be thrown away", info.Policy)...)
+	}
+	if off := info.ClockOffset; off > time.Minute || off < -time.Minute {
+		out = append(out, found("clock", Warning, "run a time service on both machines", "the clock of redis is off by %s", off.Round(time.Second))...)
+	}
+	return out
+}
+
+func checkForge(ctx context.Context, cfg config.Config, _ *slog.Logger) []Finding {
+	if cfg.Forges.GitHub == nil || cfg.Forges.GitHub.Token == "" && cfg.Forges.GitHub.PrivateKey == "" {
+		return nil // named by checkConfig
+	}
+	forge, err := gitHub(*cfg.Forges.GitHub)
+	if err != nil {
+		return found("github", Failure, "mend forges.github", "%s", err)
+	}
+	self, err := forge.Self(ctx)
+	switch {
+	case errors.Is(err, vcs.ErrForbidden):
+		return found("github", Failure, "make a new token or key, and check the App's id", "the credential is refused: %s", err)
+	case err != nil:
+		return found("github", Failure, "check base_url and the network", "%s", err)
+	}
+	return found("github", OK, "", "acts as %s (id %d)", self.Login, self.ID)
+}
+
+func checkModel(_ context.Context, cfg config.Config, _ *slog.Logger) []Finding {
+	name := cfg.Models.Default
+	if name == runner.Mechanic {
+		return found("model", Warning, "set models.default and a key (ANTHROPIC_API_KEY, OPENAI_API_KEY or OPENAI_BASE_URL)", "only the mechanic: formatters and linters are repaired, questions and bugs are not")
+	}
+	if _, _, err := (models{cfg.Models}).Model(name); err != nil {
+		return found("model", Failure, "set the key in the environment", "%s: %s", name, err)
+	}
+	return found("model", OK, "", "%s is configured (not asked: that would cost money)", name)
+}
+
+// tools are the programs that repositories need most; they must be where the
+// sandbox sees them, below /usr.
+var tools = []string{"go", "node", "python3", "make", "git"}
+
+func checkTools(_ context.Context, _ config.Config, _ *slog.Logger) []Finding {
+	var have []string
+	for _, dir := range []string{"/usr/local/go/bin", "/usr/local/bin", "/usr/bin"} {
+		for _, t := range tools {
+			if _, err := os.Stat(dir + "/" + t); err == nil {
+				have = append(have, dir+"/"+t)
+			}
+		}
+	}
+	return found("tools in the sandbox", OK, "", "%s", strings.Join(have, ", "))
+}

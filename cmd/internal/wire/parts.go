@@ -1,0 +1,143 @@
+package wire
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/greenwright/greenwright/agent/model"
+	"github.com/greenwright/greenwright/agent/model/anthropic"
+	"github.com/greenwright/greenwright/agent/model/mechanic"
+	"github.com/greenwright/greenwright/agent/model/openai"
+	"github.com/greenwright/greenwright/cmd/internal/config"
+	"github.com/greenwright/greenwright/jobs/command"
+	"github.com/greenwright/greenwright/jobs/journal"
+	"github.com/greenwright/greenwright/jobs/runner"
+	"github.com/greenwright/greenwright/jobs/trigger"
+	"github.com/greenwright/greenwright/sandbox"
+	"github.com/greenwright/greenwright/sandbox/bwrap"
+	"github.com/greenwright/greenwright/vcs"
+	"github.com/greenwright/greenwright/vcs/git"
+	"github.com/greenwright/greenwright/vcs/github"
+)
+
+// Logger makes the program's log, on w.
+func Logger(cfg config.Log, w io.Writer) (*slog.Logger, error) {
+	var level slog.Level
+	if err := level.UnmarshalText([]byte(cfg.Level)); err != nil {
+		return nil, fmt.Errorf("log.level: %q: want debug, info, warn or error", cfg.Level)
+	}
+	opts := &slog.HandlerOptions{Level: level}
+	if cfg.Format == "json" {
+		return slog.New(slog.NewJSONHandler(w, opts)), nil
+	}
+	return slog.New(slog.NewTextHandler(w, opts)), nil
+}
+
+// dirs are the parts of the data directory.
+type dirs struct{ mirrors, runs, artifacts, redis, sandbox string }
+
+// makeDirs makes them. A run's account passes through the data directory to
+// its own part; everything else is closed to it.
+func makeDirs(data string) (dirs, error) {
+	d := dirs{
+		mirrors: filepath.Join(data, "mirrors"), runs: filepath.Join(data, "runs"), artifacts: filepath.Join(data, "artifacts"),
+		redis: filepath.Join(data, "redis"), sandbox: filepath.Join(data, "sandbox"),
+	}
+	const pass, closed = 0o711, 0o700
+	for _, part := range []struct {
+		dir  string
+		mode os.FileMode
+	}{{data, pass}, {d.mirrors, closed}, {d.runs, pass}, {d.artifacts, closed}, {d.redis, closed}, {d.sandbox, pass}} {
+		if err := os.MkdirAll(part.dir, part.mode); err != nil {
+			return d, fmt.Errorf("making the data directory (set data_dir to one that can be written): %w", err)
+		}
+	}
+	return d, nil
+}
+
+// boxDriver chooses the sandbox and tries it. Without one nothing runs.
+func boxDriver(ctx context.Context, cfg config.Sandbox, state string) (sandbox.Driver, error) {
+	bw := cfg.Bwrap
+	bw.StateDir = state
+	driver, err := bwrap.New(bw)
+	if err != nil {
+		return nil, err
+	}
+	if err := driver.Probe(ctx); err != nil {
+		return nil, err
+	}
+	return driver, nil
+}
+
+// models resolves "driver/model".
+type models struct{ cfg config.Models }
+
+// Model makes the driver of a model.
+func (m models) Model(name string) (model.Model, model.Price, error) {
+	driver, id, _ := strings.Cut(name, "/")
+	price := m.price(name)
+	switch driver {
+	case "mechanic":
+		return mechanic.New(), price, nil
+	case "anthropic":
+		if m.cfg.Anthropic.Key == "" {
+			return nil, price, errors.New("ANTHROPIC_API_KEY is not set")
+		}
+		d, err := anthropic.New(anthropic.Config{Model: id, APIKey: m.cfg.Anthropic.Key, BaseURL: m.cfg.Anthropic.BaseURL})
+		if err != nil {
+			return nil, price, err
+		}
+		return model.WithRetry(d, model.RetryConfig{}), price, nil
+	case "openai":
+		if m.cfg.OpenAI.Key == "" && m.cfg.OpenAI.BaseURL == "" {
+			return nil, price, errors.New("neither OPENAI_API_KEY nor OPENAI_BASE_URL is set")
+		}
+		d, err := openai.New(openai.Config{Model: id, APIKey: m.cfg.OpenAI.Key, BaseURL: m.cfg.OpenAI.BaseURL, API: openai.API(m.cfg.OpenAI.API)})
+		if err != nil {
+			return nil, price, err
+		}
+		return model.WithRetry(d, model.RetryConfig{}), price, nil
+	}
+	return nil, price, fmt.Errorf("%w: there is no model driver %q: anthropic, openai and mechanic are", vcs.ErrInvalid, driver)
+}
+
+// price turns dollars for a million tokens into millionths of one.
+func (m models) price(name string) model.Price {
+	const micro = 1e6
+	p := m.cfg.Prices[name]
+	return model.Price{Input: int64(p.Input * micro), CacheRead: int64(p.CacheRead * micro), CacheWrite: int64(p.CacheWrite * micro), Output: int64(p.Output * micro)}
+}
+
+// gitHub makes the driver of a configured GitHub.
+func gitHub(cfg config.GitHub) (*github.Forge, error) {
+	return github.New(github.Config{BaseURL: cfg.BaseURL, Token: cfg.Token, AppID: cfg.AppID, PrivateKey: cfg.PrivateKey, Workflows: cfg.Workflows})
+}
+
+// rules are those of a forge for an account of ours; zero while unknown.
+func rules(cfg config.Config, self vcs.Actor) trigger.Rules {
+	login := strings.TrimSuffix(self.Login, "[bot]") // people mention an App without the suffix
+	return trigger.Rules{
+		Self: self, Parser: command.Parser{Prefix: cfg.CommandPrefix, Login: login}, Policy: cfg.Policy, BranchPrefix: cfg.BranchPrefix,
+	}
+}
+
+// makeRunner joins what a run needs.
+func makeRunner(cfg config.Config, d dirs, driver sandbox.Driver, forges map[vcs.ForgeName]vcs.Forge, version string, log *slog.Logger) (*runner.Runner, error) {
+	mirrors, err := git.New(git.Config{Dir: d.mirrors}, log)
+	if err != nil {
+		return nil, fmt.Errorf("opening the mirrors: %w", err)
+	}
+	return runner.New(runner.Config{
+		Forges: forges, Git: mirrors, Sandbox: driver,
+		Box:    sandbox.Spec{Env: cfg.Sandbox.Env, Path: cfg.Sandbox.Path, Mounts: cfg.Sandbox.Mounts, Limits: cfg.Sandbox.Limits},
+		Models: models{cfg.Models}, Model: cfg.Models.Default, Policy: cfg.Policy, Limits: cfg.Limits.Agent(),
+		RunsDir: d.runs, Archive: journal.Archive{Dir: d.artifacts}, BranchPrefix: cfg.BranchPrefix, Version: version, Log: log, Now: time.Now,
+	}), nil
+}

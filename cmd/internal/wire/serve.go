@@ -1,0 +1,309 @@
+package wire
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"strconv"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/greenwright/greenwright/cmd/internal/config"
+	"github.com/greenwright/greenwright/jobs"
+	"github.com/greenwright/greenwright/jobs/dispatch"
+	"github.com/greenwright/greenwright/jobs/queue"
+	"github.com/greenwright/greenwright/jobs/runner"
+	"github.com/greenwright/greenwright/jobs/store"
+	"github.com/greenwright/greenwright/jobs/trigger"
+	"github.com/greenwright/greenwright/vcs"
+	"github.com/greenwright/greenwright/webhook"
+	"github.com/greenwright/greenwright/webhook/githubhook"
+)
+
+// Role is what a process of `serve` does.
+type Role string
+
+// The roles.
+const (
+	RoleAll      Role = "all"
+	RoleReceiver Role = "receiver" // takes deliveries
+	RoleWorker   Role = "worker"   // handles events and runs jobs
+)
+
+// server is one process of `serve`.
+type server struct {
+	cfg     config.Config
+	role    Role
+	version string
+	log     *slog.Logger
+	metrics *metrics
+
+	dirs   dirs
+	redis  vcs.Secret
+	forge  vcs.Forge
+	self   atomic.Pointer[vcs.Actor]
+	client *queue.Client
+	store  *store.Store
+}
+
+// Serve receives deliveries and works until ctx ends, then drains. ready, if
+// set, is told the address of the receiver.
+func Serve(ctx context.Context, cfg config.Config, role Role, version string, log *slog.Logger, ready func(addr string)) error {
+	if err := cfg.ValidateServe(); err != nil {
+		return err
+	}
+	s := &server{cfg: cfg, role: role, version: version, log: log, metrics: newMetrics()}
+	var err error
+	if s.dirs, err = makeDirs(cfg.DataDir); err != nil {
+		return err
+	}
+	closeRedis, died, err := s.openRedis(ctx)
+	if err != nil {
+		return err
+	}
+	defer closeRedis()
+	forge, err := gitHub(*cfg.Forges.GitHub)
+	if err != nil {
+		return err
+	}
+	s.forge = forge
+	return s.run(ctx, died, ready)
+}
+
+// openRedis takes the configured Redis or starts a private one.
+func (s *server) openRedis(ctx context.Context) (closeAll func(), died <-chan error, err error) {
+	s.redis = s.cfg.Redis.URL
+	stop := func() error { return nil }
+	if s.redis == "" {
+		embedded, err := queue.StartEmbedded(ctx, s.dirs.redis, s.log)
+		if err != nil {
+			return nil, nil, err
+		}
+		s.redis, stop, died = embedded.URL, embedded.Close, embedded.Done()
+	}
+	if s.client, err = queue.Open(s.redis); err == nil {
+		s.store, err = store.Open(s.redis, time.Now)
+	}
+	if err != nil {
+		return nil, nil, errors.Join(err, stop())
+	}
+	return func() {
+		if err := errors.Join(s.store.Close(), s.client.Close(), stop()); err != nil {
+			s.log.Warn("redis was not closed cleanly", "error", err)
+		}
+	}, died, nil
+}
+
+// run starts the parts of the role and waits for the first to end.
+func (s *server) run(ctx context.Context, died <-chan error, ready func(string)) error {
+	group, ctx := errgroup.WithContext(ctx)
+	if died != nil {
+		group.Go(func() error {
+			select {
+			case err := <-died:
+				return err
+			case <-ctx.Done():
+				return nil
+			}
+		})
+	}
+	group.Go(func() error { s.learnSelf(ctx); return nil })
+	if s.role != RoleReceiver {
+		worker, err := s.worker(ctx)
+		if err != nil {
+			return err
+		}
+		group.Go(func() error { return worker.Run(ctx) })
+	}
+	if s.role != RoleWorker {
+		handler, err := s.receiver()
+		if err != nil {
+			return err
+		}
+		group.Go(func() error { return s.http(ctx, s.cfg.Listen, handler, ready) })
+	}
+	if s.cfg.InternalListen != "" {
+		group.Go(func() error { return s.http(ctx, s.cfg.InternalListen, s.internal(), nil) })
+	}
+	return group.Wait()
+}
+
+// selfRetry is how often the forge is asked who we are until it answers.
+const selfRetry = 10 * time.Second
+
+// learnSelf asks the forge who we are, so that own events are dropped at the
+// door. Until it answers they are dropped by the dispatcher.
+func (s *server) learnSelf(ctx context.Context) {
+	for {
+		if self, err := s.askSelf(ctx); err == nil {
+			s.log.Info("forge knows us", "forge", vcs.GitHub, "login", self.Login, "id", self.ID)
+			return
+		} else if ctx.Err() == nil {
+			s.log.Warn("forge does not say who we are", "forge", vcs.GitHub, "error", err)
+		}
+		timer := time.NewTimer(selfRetry)
+		select {
+		case <-ctx.Done():
+			timer.Stop()
+			return
+		case <-timer.C:
+		}
+	}
+}
+
+func (s *server) askSelf(ctx context.Context) (vcs.Actor, error) {
+	if known := s.self.Load(); known != nil {
+		return *known, nil
+	}
+	self, err := s.forge.Self(ctx)
+	if err != nil {
+		return self, err
+	}
+	s.self.Store(&self)
+	return self, nil
+}
+
+func (s *server) knownSelf() vcs.Actor {
+	if known := s.self.Load(); known != nil {
+		return *known
+	}
+	return vcs.Actor{}
+}
+
+// worker builds what pulls from the queues.
+func (s *server) worker(ctx context.Context) (*queue.Worker, error) {
+	box, err := boxDriver(ctx, s.cfg.Sandbox, s.dirs.sandbox)
+	if err != nil {
+		return nil, fmt.Errorf("no job can run: %w", err)
+	}
+	forges := map[vcs.ForgeName]vcs.Forge{vcs.GitHub: s.forge}
+	run, err := makeRunner(s.cfg, s.dirs, box, forges, s.version, s.log)
+	if err != nil {
+		return nil, err
+	}
+	if err := run.Sweep(); err != nil {
+		s.log.Warn("what dead runs left could not be removed", "error", err)
+	}
+	dispatcher := dispatch.New(dispatch.Config{
+		Forges: forges, Store: s.store, Queue: s.client, Log: s.log, Now: time.Now,
+		Rules: func(ctx context.Context, _ vcs.ForgeName) (trigger.Rules, error) {
+			self, err := s.askSelf(ctx)
+			return rules(s.cfg, self), err
+		},
+	})
+	worker := &runner.Worker{
+		ID: workerID(), Runner: run, Store: s.store, Next: dispatcher.Next, Ended: s.metrics.ended, Log: s.log, Now: time.Now,
+	}
+	handlers := queue.Handlers{Event: dispatcher.Handle, Job: worker.Handle, Lost: func(ctx context.Context, kind, id string, err error) {
+		s.metrics.lost.WithLabelValues(kind).Inc()
+		if kind == queue.KindJob {
+			worker.Lost(ctx, jobs.JobID(id), err)
+		}
+	}}
+	return queue.NewWorker(context.WithoutCancel(ctx), s.redis, queue.WorkerConfig{Runs: s.cfg.Jobs.Concurrency, Drain: s.cfg.Jobs.Drain}, handlers, s.log)
+}
+
+// workerID tells workers apart, also two on one machine.
+func workerID() string {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "worker"
+	}
+	return host + "-" + strconv.Itoa(os.Getpid())
+}
+
+// sink joins the receiver to the intake.
+type sink struct{ *dispatch.Intake }
+
+// Accept implements webhook.Sink.
+func (s sink) Accept(ctx context.Context, d webhook.Delivery) (bool, error) {
+	return s.Intake.Accept(ctx, d.Event)
+}
+
+// receiver builds the door.
+func (s *server) receiver() (http.Handler, error) {
+	var opts []githubhook.Option
+	if id := s.cfg.Forges.GitHub.AppID; id != 0 {
+		opts = append(opts, githubhook.WithAppID(id))
+	}
+	parser, err := githubhook.New(s.cfg.Forges.GitHub.Secrets, opts...)
+	if err != nil {
+		return nil, err
+	}
+	intake := dispatch.NewIntake(func(vcs.ForgeName) trigger.Rules { return rules(s.cfg, s.knownSelf()) }, s.client)
+	self := func() []int64 {
+		if a := s.knownSelf(); a.ID != 0 {
+			return []int64{a.ID}
+		}
+		return nil
+	}
+	hook, err := webhook.New(parser, sink{intake}, webhook.Config{}, s.log, webhook.WithObserver(s.metrics), webhook.WithSelf(self))
+	if err != nil {
+		return nil, err
+	}
+	mux := http.NewServeMux()
+	mux.Handle("/webhooks/github", hook)
+	mux.HandleFunc("GET /healthz", s.health)
+	return mux, nil
+}
+
+// healthTimeout bounds the question to Redis.
+const healthTimeout = 2 * time.Second
+
+func (s *server) health(w http.ResponseWriter, r *http.Request) {
+	ctx, cancel := context.WithTimeout(r.Context(), healthTimeout)
+	defer cancel()
+	if err := s.client.Ping(ctx); err != nil {
+		http.Error(w, "redis does not answer", http.StatusServiceUnavailable)
+		return
+	}
+	_, _ = w.Write([]byte("ok\n"))
+}
+
+func (s *server) internal() http.Handler {
+	mux := http.NewServeMux()
+	mux.Handle("GET /metrics", s.metrics.handler())
+	mux.HandleFunc("GET /healthz", s.health)
+	return mux
+}
+
+// The bounds of an HTTP connection; bodies have their own in package webhook.
+const (
+	headerTimeout = 5 * time.Second
+	idleTimeout   = 60 * time.Second
+	closeTimeout  = 10 * time.Second
+	maxHeader     = 32 << 10
+)
+
+func (s *server) http(ctx context.Context, addr string, handler http.Handler, ready func(string)) error {
+	var lc net.ListenConfig
+	l, err := lc.Listen(ctx, "tcp", addr)
+	if err != nil {
+		return fmt.Errorf("listening on %s (set listen or internal_listen to another address): %w", addr, err)
+	}
+	srv := &http.Server{Handler: handler, ReadHeaderTimeout: headerTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeader, ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelWarn)}
+	s.log.Info("listening", "address", l.Addr().String())
+	if ready != nil {
+		ready(l.Addr().String())
+	}
+	done := make(chan error, 1)
+	go func() { done <- srv.Serve(l) }()
+	select {
+	case err := <-done:
+		return fmt.Errorf("serving %s: %w", addr, err)
+	case <-ctx.Done():
+	}
+	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)
+	defer cancel()
+	err = srv.Shutdown(closing)
+	if served := <-done; !errors.Is(served, http.ErrServerClosed) {
+		return errors.Join(err, served)
+	}
+	return err
+}
