@@ -180,7 +180,12 @@ func (r Report) facts() string {
 	row := func(name, format string, args ...any) {
 		rows = append(rows, fmt.Sprintf("| %s | %s |", name, fmt.Sprintf(format, args...)))
 	}
-	row("Asked by", "%s (%s), %s", tableCell(Code(r.Started.Job.Requester.Login)), r.Started.Job.Permission, strings.ReplaceAll(string(r.Started.Job.Kind), "_", " "))
+	job := r.Started.Job
+	if job.Kind == jobs.KindCheckRepair {
+		row("Began with", "a red check")
+	} else {
+		row("Asked by", "%s (%s), %s", tableCell(Code(job.Requester.Login)), job.Permission, strings.ReplaceAll(string(job.Kind), "_", " "))
+	}
 	if text := r.Started.Job.Command.Text; text != "" {
 		row("Asked", "%s", tableCell(Code(shorten(text, 300))))
 	}

@@ -2,6 +2,7 @@ package runner
 
 import (
 	"fmt"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -68,8 +69,14 @@ func (s *session) headName() string {
 	return s.baseRef
 }
 
+// reference is how forges recognise an issue's number in text: after a word
+// like "Fix" it would close that issue.
+var reference = regexp.MustCompile(`#(\d)`)
+
 // subjectLine is the first line of the commit.
-func (s *session) subjectLine() string {
+func (s *session) subjectLine() string { return reference.ReplaceAllString(s.subjectText(), "no. $1") }
+
+func (s *session) subjectText() string {
 	switch {
 	case s.job.Kind == jobs.KindCheckRepair && s.job.Check != nil:
 		return "Repair check " + s.job.Check.Name

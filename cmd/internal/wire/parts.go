@@ -55,11 +55,23 @@ func makeDirs(data string) (dirs, error) {
 		dir  string
 		mode os.FileMode
 	}{{data, pass}, {d.mirrors, closed}, {d.runs, pass}, {d.artifacts, closed}, {d.redis, closed}, {d.sandbox, pass}} {
-		if err := os.MkdirAll(part.dir, part.mode); err != nil {
+		if err := makeDir(part.dir, part.mode); err != nil {
 			return d, fmt.Errorf("making the data directory (set data_dir to one that can be written): %w", err)
 		}
 	}
 	return d, nil
+}
+
+// makeDir makes a directory with the mode, whatever the umask says; one that
+// is there keeps its own.
+func makeDir(dir string, mode os.FileMode) error {
+	if _, err := os.Stat(dir); err == nil {
+		return nil
+	}
+	if err := os.MkdirAll(dir, mode); err != nil {
+		return err
+	}
+	return os.Chmod(dir, mode)
 }
 
 // boxDriver chooses the sandbox and tries it. Without one nothing runs.
