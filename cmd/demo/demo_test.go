@@ -1,0 +1,277 @@
+package main_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/greenwright/greenwright/agent/model/modeltest"
+)
+
+// patience is a hang guard, far above what the demonstration takes.
+const patience = 4 * time.Minute
+
+// need skips where a program is missing, or fails where it must be there.
+func need(t *testing.T) {
+	t.Helper()
+	for _, p := range []string{"git", "bwrap", "redis-server"} {
+		_, err := exec.LookPath(p)
+		if err == nil && p == "bwrap" {
+			err = exec.Command(p, "--unshare-all", "--ro-bind", "/", "/", "true").Run()
+		}
+		if err == nil {
+			continue
+		}
+		if strings.Contains(os.Getenv("GREENWRIGHT_TEST_REQUIRE"), strings.TrimSuffix(p, "-server")) {
+			t.Fatalf("%s is required: %v", p, err)
+		}
+		t.Skipf("this machine has no working %s: %v", p, err)
+	}
+}
+
+// scratch is a directory that a run's account may pass through.
+func scratch(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "demo-test-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	if err := os.Chmod(dir, 0o711); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// programs builds the two programs once; TestMain removes them.
+var programs = sync.OnceValues(func() (string, error) {
+	dir, err := os.MkdirTemp("", "demo-bin-")
+	if err != nil {
+		return "", err
+	}
+	text, err := exec.Command("go", "build", "-o", dir, ".", "../greenwright").CombinedOutput()
+	if err != nil {
+		err = fmt.Errorf("building: %w\n%s", err, text)
+	}
+	return dir, err
+})
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if dir, _ := programs(); dir != "" {
+		_ = os.RemoveAll(dir)
+	}
+	os.Exit(code)
+}
+
+// program is the path of a built one.
+func program(t *testing.T, name string) string {
+	t.Helper()
+	dir, err := programs()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return filepath.Join(dir, name)
+}
+
+// output is written by the process and read by the test.
+type output struct {
+	mu  sync.Mutex
+	buf bytes.Buffer // under mu
+}
+
+func (o *output) Write(b []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.buf.Write(b)
+}
+
+func (o *output) String() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.buf.String()
+}
+
+// show is one run of the program, with a temporary directory of its own.
+type show struct {
+	cmd  *exec.Cmd
+	out  output
+	temp string
+}
+
+func play(t *testing.T, binary string, env ...string) *show {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	t.Cleanup(cancel)
+	s := &show{temp: scratch(t), cmd: exec.CommandContext(ctx, program(t, "demo"), "-greenwright", binary)}
+	for _, kv := range os.Environ() {
+		if name, _, _ := strings.Cut(kv, "="); !strings.HasPrefix(name, "OPENAI_") && !strings.HasPrefix(name, "ANTHROPIC_") && !strings.HasPrefix(name, "GREENWRIGHT_") {
+			s.cmd.Env = append(s.cmd.Env, kv)
+		}
+	}
+	s.cmd.Env = append(append(s.cmd.Env, "TMPDIR="+s.temp), env...)
+	s.cmd.Stdout, s.cmd.Stderr = &s.out, &s.out
+	if err := s.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// wait gives the exit code.
+func (s *show) wait(t *testing.T) int {
+	t.Helper()
+	err := s.cmd.Wait()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		t.Fatal(err)
+	}
+	return s.cmd.ProcessState.ExitCode()
+}
+
+func (s *show) left(t *testing.T) []string {
+	t.Helper()
+	names, err := filepath.Glob(filepath.Join(s.temp, "*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return names
+}
+
+func TestWholeWay(t *testing.T) {
+	need(t)
+	call := func(name string, args map[string]any) modeltest.Step {
+		return modeltest.Do(modeltest.Call{Name: name, Args: args})
+	}
+	finish := call("finish", map[string]any{"summary": "Pages were counted from 0.", "unverified": "the platform does"})
+	model, err := modeltest.NewServer(
+		call("read_file", map[string]any{"path": "page.go"}),
+		call("edit_file", map[string]any{"path": "page.go", "old_string": "\tbegin := page * size\n", "new_string": "\tbegin := (page - 1) * size\n"}),
+		call("edit_file", map[string]any{"path": "page.go", "old_string": "if begin > len(items) {\n\t\treturn nil\n\t}\n", "new_string": "if begin < 0 || begin >= len(items) {\n\t\treturn nil\n\t}\n\tend = min(end, len(items))\n"}),
+		finish, finish,
+	)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = model.Close() }()
+	s := play(t, program(t, "greenwright"), "OPENAI_BASE_URL="+model.URL()+"/v1", "GREENWRIGHT_MODEL=openai/scripted", "GREENWRIGHT_OPENAI_API=chat")
+	code := s.wait(t)
+	text := s.out.String()
+	if code != 0 {
+		t.Fatalf("exit %d:\n%s", code, text)
+	}
+	for _, want := range []string{
+		`reacts with 👀`,
+		`pushes [0-9a-f]{10} to branch greenwright/1-`,
+		`opens pull request #2`,
+		`pushes [0-9a-f]{10} to branch weight`,
+		`(?m)^    test -z "\$\(gofmt -l \.\)" +🔴 exit 1   🟢 exit 0$`,
+		`(?m)^    go test \./\.\.\. +🔴 exit 1   🟢 exit 0$`,
+		`(?m)^   \+\tif n >= 12 \{$`,
+		`(?m)^   \+func Weight\(n int\) int \{$`,
+		`(?m)^   \+\tbegin := \(page - 1\) \* size$`,
+		`Closes #1`,
+		`(?m)^    greenwright journal verify +\d+ records, whole; head [0-9a-f]{64}$`,
+		`Everything came: acme/widgets#2, acme/gadgets#1, acme/gizmos#2`,
+	} {
+		if !regexp.MustCompile(want).MatchString(text) {
+			t.Errorf("the output has no %q", want)
+		}
+	}
+	if strings.Contains(text, "\x1b") {
+		t.Error("there is an escape sequence in a pipe")
+	}
+	if left := s.left(t); len(left) > 0 {
+		t.Errorf("left behind: %v", left)
+	}
+	if v := model.Violations(); len(v) > 0 {
+		t.Errorf("the scripted model found: %v", v)
+	}
+	if t.Failed() {
+		t.Log(text)
+	}
+}
+
+func TestInterrupt(t *testing.T) {
+	need(t)
+	s := play(t, program(t, "greenwright"))
+	deadline := time.Now().Add(time.Minute)
+	for !strings.Contains(s.out.String(), "baseline:") {
+		if time.Now().After(deadline) {
+			t.Fatalf("nothing to interrupt:\n%s", &s.out)
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	server := regexp.MustCompile(`\b` + regexp.QuoteMeta(s.temp))
+	if err := s.cmd.Process.Signal(syscall.SIGINT); err != nil {
+		t.Fatal(err)
+	}
+	if code := s.wait(t); code != 130 {
+		t.Errorf("exit %d:\n%s", code, &s.out)
+	}
+	if left := s.left(t); len(left) > 0 {
+		t.Errorf("left behind: %v", left)
+	}
+	for _, line := range processes(t) {
+		if server.MatchString(line) {
+			t.Errorf("still runs: %s", line)
+		}
+	}
+}
+
+// processes are the command lines of what runs on this machine.
+func processes(t *testing.T) []string {
+	t.Helper()
+	files, err := filepath.Glob("/proc/[0-9]*/cmdline")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []string
+	for _, f := range files {
+		if b, err := os.ReadFile(f); err == nil { // it may have ended meanwhile
+			out = append(out, string(bytes.ReplaceAll(b, []byte{0}, []byte{' '})))
+		}
+	}
+	return out
+}
+
+func TestWhatFailsIsTold(t *testing.T) {
+	need(t)
+	script := filepath.Join(t.TempDir(), "greenwright")
+	if err := os.WriteFile(script, []byte("#!/bin/sh\necho 'something is wrong here' >&2\nexit 3\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		name, binary string
+		kept         int // directories
+		want         []string
+	}{
+		{"server ends", script, 1, []string{"ended by itself: exit status 3", "something is wrong here", "the server's log is"}},
+		{"no program", "/nonexistent/greenwright", 0, []string{"make build"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := play(t, c.binary)
+			code := s.wait(t)
+			if code != 1 {
+				t.Errorf("exit %d", code)
+			}
+			for _, want := range c.want {
+				if !strings.Contains(s.out.String(), want) {
+					t.Errorf("the output has no %q:\n%s", want, &s.out)
+				}
+			}
+			if left := s.left(t); len(left) != c.kept {
+				t.Errorf("left behind: %s", fmt.Sprint(left))
+			}
+		})
+	}
+}
