@@ -81,6 +81,17 @@ type option func(*config.Config)
 // start runs the program against a fresh GitHub with one repository.
 func start(t *testing.T, files map[string]string, steps []modeltest.Step, opts ...option) *world {
 	t.Helper()
+	w := prepare(t, files, steps)
+	for _, o := range opts {
+		o(&w.cfg)
+	}
+	w.serve()
+	return w
+}
+
+// prepare makes everything but the program itself.
+func prepare(t *testing.T, files map[string]string, steps []modeltest.Step) *world {
+	t.Helper()
 	require(t, "redis-server", "git", "bwrap")
 	dir := passable(t)
 	w := &world{t: t, log: &logBuffer{}}
@@ -95,10 +106,6 @@ func start(t *testing.T, files map[string]string, steps []modeltest.Step, opts .
 	t.Cleanup(func() { _ = w.model.Close() })
 	w.seed(files)
 	w.cfg = w.config(filepath.Join(dir, "data"))
-	for _, o := range opts {
-		o(&w.cfg)
-	}
-	w.serve()
 	return w
 }
 
