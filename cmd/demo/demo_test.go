@@ -16,42 +16,11 @@ import (
 	"time"
 
 	"github.com/greenwright/greenwright/agent/model/modeltest"
+	"github.com/greenwright/greenwright/sandbox/sandboxtest"
 )
 
 // patience is a hang guard, far above what the demonstration takes.
 const patience = 4 * time.Minute
-
-// need skips where a program is missing, or fails where it must be there.
-func need(t *testing.T) {
-	t.Helper()
-	for _, p := range []string{"git", "bwrap", "redis-server"} {
-		_, err := exec.LookPath(p)
-		if err == nil && p == "bwrap" {
-			err = exec.Command(p, "--unshare-all", "--ro-bind", "/", "/", "true").Run()
-		}
-		if err == nil {
-			continue
-		}
-		if strings.Contains(os.Getenv("GREENWRIGHT_TEST_REQUIRE"), strings.TrimSuffix(p, "-server")) {
-			t.Fatalf("%s is required: %v", p, err)
-		}
-		t.Skipf("this machine has no working %s: %v", p, err)
-	}
-}
-
-// scratch is a directory that a run's account may pass through.
-func scratch(t *testing.T) string {
-	t.Helper()
-	dir, err := os.MkdirTemp("", "demo-test-")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	if err := os.Chmod(dir, 0o711); err != nil {
-		t.Fatal(err)
-	}
-	return dir
-}
 
 // programs builds the two programs once; TestMain removes them.
 var programs = sync.OnceValues(func() (string, error) {
@@ -113,7 +82,7 @@ func play(t *testing.T, binary string, env ...string) *show {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	t.Cleanup(cancel)
-	s := &show{temp: scratch(t), cmd: exec.CommandContext(ctx, program(t, "demo"), "-greenwright", binary)}
+	s := &show{temp: sandboxtest.Passable(t), cmd: exec.CommandContext(ctx, program(t, "demo"), "-greenwright", binary)}
 	for _, kv := range os.Environ() {
 		if name, _, _ := strings.Cut(kv, "="); !strings.HasPrefix(name, "OPENAI_") && !strings.HasPrefix(name, "ANTHROPIC_") && !strings.HasPrefix(name, "GREENWRIGHT_") {
 			s.cmd.Env = append(s.cmd.Env, kv)
@@ -148,7 +117,7 @@ func (s *show) left(t *testing.T) []string {
 }
 
 func TestWholeWay(t *testing.T) {
-	need(t)
+	sandboxtest.Programs(t, "git", "bwrap", "redis-server")
 	call := func(name string, args map[string]any) modeltest.Step {
 		return modeltest.Do(modeltest.Call{Name: name, Args: args})
 	}
@@ -202,7 +171,7 @@ func TestWholeWay(t *testing.T) {
 }
 
 func TestInterrupt(t *testing.T) {
-	need(t)
+	sandboxtest.Programs(t, "git", "bwrap", "redis-server")
 	s := play(t, program(t, "greenwright"))
 	deadline := time.Now().Add(time.Minute)
 	for !strings.Contains(s.out.String(), "baseline:") {
@@ -245,7 +214,7 @@ func processes(t *testing.T) []string {
 }
 
 func TestWhatFailsIsTold(t *testing.T) {
-	need(t)
+	sandboxtest.Programs(t, "git", "bwrap", "redis-server")
 	script := filepath.Join(t.TempDir(), "greenwright")
 	if err := os.WriteFile(script, []byte("#!/bin/sh\necho 'something is wrong here' >&2\nexit 3\n"), 0o755); err != nil {
 		t.Fatal(err)

@@ -5,8 +5,6 @@ import (
 	"context"
 	"log/slog"
 	"os"
-	"os/exec"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -16,6 +14,7 @@ import (
 
 	"github.com/greenwright/greenwright/jobs"
 	"github.com/greenwright/greenwright/jobs/queue"
+	"github.com/greenwright/greenwright/sandbox/sandboxtest"
 	"github.com/greenwright/greenwright/vcs"
 )
 
@@ -46,13 +45,7 @@ func (l *logged) log() *slog.Logger { return slog.New(slog.NewTextHandler(l, nil
 // needRedis skips loudly where there is no redis-server.
 func needRedis(t *testing.T) {
 	t.Helper()
-	if _, err := exec.LookPath("redis-server"); err == nil {
-		return
-	}
-	if strings.Contains(os.Getenv("GREENWRIGHT_TEST_REQUIRE"), "redis") {
-		t.Fatal("redis-server is required and not installed")
-	}
-	t.Skip("SKIPPED: redis-server is not installed")
+	sandboxtest.Programs(t, "redis-server")
 }
 
 // shortDir is a directory whose name leaves room for a socket's.

@@ -6,7 +6,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
@@ -14,6 +13,7 @@ import (
 
 	"github.com/greenwright/greenwright/jobs"
 	"github.com/greenwright/greenwright/jobs/store"
+	"github.com/greenwright/greenwright/sandbox/sandboxtest"
 	"github.com/greenwright/greenwright/vcs"
 )
 
@@ -52,10 +52,7 @@ func realRedis(t *testing.T) server {
 	t.Helper()
 	binary, err := exec.LookPath("redis-server")
 	if err != nil {
-		if strings.Contains(os.Getenv("GREENWRIGHT_TEST_REQUIRE"), "redis") {
-			t.Fatal("redis-server is required and not installed")
-		}
-		t.Skip("SKIPPED: redis-server is not installed; only miniredis is tested")
+		sandboxtest.Missing(t, "redis", err)
 	}
 	dir, err := os.MkdirTemp("", "redis-test-") // a test's own directory can be too long for a socket
 	if err != nil {

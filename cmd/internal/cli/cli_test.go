@@ -10,6 +10,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/greenwright/greenwright/cmd/internal/cli"
+	"github.com/greenwright/greenwright/sandbox/sandboxtest"
 )
 
 func TestMain(m *testing.M) {
@@ -43,7 +44,7 @@ func TestScripts(t *testing.T) {
 		Condition: func(cond string) (bool, error) {
 			if program, ok := strings.CutPrefix(cond, "has:"); ok {
 				_, err := exec.LookPath(program)
-				if err != nil && strings.Contains(os.Getenv("GREENWRIGHT_TEST_REQUIRE"), program) {
+				if err != nil && strings.Contains(os.Getenv(sandboxtest.RequireVar), program) {
 					return false, err
 				}
 				return err == nil, nil

@@ -6,7 +6,6 @@ import (
 	"io"
 	"log/slog"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -19,48 +18,13 @@ import (
 	"github.com/greenwright/greenwright/cmd/internal/wire"
 	"github.com/greenwright/greenwright/jobs"
 	"github.com/greenwright/greenwright/jobs/journal"
-	"github.com/greenwright/greenwright/sandbox/bwrap"
+	"github.com/greenwright/greenwright/sandbox/sandboxtest"
 	"github.com/greenwright/greenwright/vcs"
 	"github.com/greenwright/greenwright/vcs/vcstest"
 )
 
 // patience is a hang guard, far above what any flow takes.
 const patience = 3 * time.Minute
-
-// require skips where a program is missing, or fails where it must be there.
-func require(t *testing.T, programs ...string) {
-	t.Helper()
-	for _, p := range programs {
-		_, err := exec.LookPath(p)
-		if err == nil && p == "bwrap" {
-			var driver *bwrap.Driver
-			if driver, err = bwrap.New(bwrap.Config{StateDir: passable(t)}); err == nil {
-				err = driver.Probe(t.Context())
-			}
-		}
-		if err == nil {
-			continue
-		}
-		if strings.Contains(os.Getenv("GREENWRIGHT_TEST_REQUIRE"), strings.TrimSuffix(p, "-server")) {
-			t.Fatalf("%s is required: %v", p, err)
-		}
-		t.Skipf("this machine has no working %s: %v", p, err)
-	}
-}
-
-// passable is a temporary directory that a run's account may pass through.
-func passable(t *testing.T) string {
-	t.Helper()
-	dir, err := os.MkdirTemp("", "e2e-")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	if err := os.Chmod(dir, 0o711); err != nil {
-		t.Fatal(err)
-	}
-	return dir
-}
 
 // world is a running program and what it talks to.
 type world struct {
@@ -92,8 +56,8 @@ func start(t *testing.T, files map[string]string, steps []modeltest.Step, opts .
 // prepare makes everything but the program itself.
 func prepare(t *testing.T, files map[string]string, steps []modeltest.Step) *world {
 	t.Helper()
-	require(t, "redis-server", "git", "bwrap")
-	dir := passable(t)
+	sandboxtest.Programs(t, "redis-server", "git", "bwrap")
+	dir := sandboxtest.Passable(t)
 	w := &world{t: t, log: &logBuffer{}}
 	var err error
 	if w.github, err = vcstest.NewGitHub(vcstest.Config{Dir: filepath.Join(dir, "github"), WebhookSecret: secret}); err != nil {

@@ -1,0 +1,52 @@
+package sandboxtest
+
+import (
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+)
+
+// RequireVar names what the tests must find on a machine, separated by
+// spaces: bwrap, redis, git. What is named there fails a test when it is
+// missing; anything else skips it.
+const RequireVar = "GREENWRIGHT_TEST_REQUIRE"
+
+// Missing ends a test because something is not there: as failed when it is
+// required of this machine, else as skipped.
+func Missing(t testing.TB, what string, err error) {
+	t.Helper()
+	if strings.Contains(os.Getenv(RequireVar), what) {
+		t.Fatalf("%s is required on this machine: %v", what, err)
+	}
+	t.Skipf("this machine has no working %s: %v", what, err)
+}
+
+// Programs ends a test unless all of them can be run.
+func Programs(t testing.TB, names ...string) {
+	t.Helper()
+	for _, name := range names {
+		_, err := exec.LookPath(name)
+		if err == nil && name == "bwrap" {
+			err = exec.Command(name, "--unshare-all", "--ro-bind", "/", "/", "true").Run()
+		}
+		if err != nil {
+			Missing(t, strings.TrimSuffix(name, "-server"), err)
+		}
+	}
+}
+
+// Passable is a temporary directory that the account of a run may pass
+// through, which t.TempDir is not when the test runs as root.
+func Passable(t testing.TB) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "sandboxtest-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	if err := os.Chmod(dir, 0o711); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
