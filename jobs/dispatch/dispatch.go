@@ -24,8 +24,10 @@ type Config struct {
 	Rules func(ctx context.Context, forge vcs.ForgeName) (trigger.Rules, error)
 	Store *store.Store
 	Queue enqueuer
-	Log   *slog.Logger
-	Now   func() time.Time
+	// Workers is how many jobs run side by side; 0 when that is not known.
+	Workers int
+	Log     *slog.Logger
+	Now     func() time.Time
 }
 
 // Dispatcher handles events. It is safe for concurrent use.

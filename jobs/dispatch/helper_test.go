@@ -78,11 +78,17 @@ func newWorld(t *testing.T) *world {
 	w.queue, err = queue.Open(url)
 	check(t, err)
 	t.Cleanup(func() { _, _ = w.store.Close(), w.queue.Close() })
-	w.disp = dispatch.New(dispatch.Config{
-		Forges: map[vcs.ForgeName]vcs.Forge{vcs.GitHub: w.forge}, Store: w.store, Queue: w.queue, Log: slog.New(slog.DiscardHandler),
+	w.disp = w.dispatcher(0)
+	return w
+}
+
+// dispatcher makes one that knows of so many workers.
+func (w *world) dispatcher(workers int) *dispatch.Dispatcher {
+	return dispatch.New(dispatch.Config{
+		Workers: workers,
+		Forges:  map[vcs.ForgeName]vcs.Forge{vcs.GitHub: w.forge}, Store: w.store, Queue: w.queue, Log: slog.New(slog.DiscardHandler),
 		Now: func() time.Time { return w.now }, Rules: func(context.Context, vcs.ForgeName) (trigger.Rules, error) { return w.rules(), nil },
 	})
-	return w
 }
 
 func (w *world) rules() trigger.Rules {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/greenwright/greenwright/jobs"
+	"github.com/greenwright/greenwright/jobs/queue"
 	"github.com/greenwright/greenwright/jobs/trigger"
 	"github.com/greenwright/greenwright/vcs"
 )
@@ -15,6 +16,7 @@ type enqueuer interface {
 	EnqueueEvent(ctx context.Context, ev vcs.Event) (duplicate bool, err error)
 	EnqueueJob(ctx context.Context, job jobs.Job) (duplicate bool, err error)
 	JobWaiting(ctx context.Context, id jobs.JobID) (bool, error)
+	Depth(ctx context.Context) (queue.Depth, error)
 }
 
 // Intake is what the receiver hands deliveries to.

@@ -10,6 +10,7 @@ import (
 	"github.com/greenwright/greenwright/jobs/command"
 	"github.com/greenwright/greenwright/jobs/dispatch"
 	"github.com/greenwright/greenwright/jobs/policy"
+	"github.com/greenwright/greenwright/jobs/queue"
 	"github.com/greenwright/greenwright/jobs/trigger"
 	"github.com/greenwright/greenwright/vcs"
 )
@@ -30,6 +31,7 @@ func (l *line) EnqueueEvent(_ context.Context, ev vcs.Event) (bool, error) {
 }
 
 func (*line) EnqueueJob(context.Context, jobs.Job) (bool, error)   { return false, nil }
+func (*line) Depth(context.Context) (queue.Depth, error)           { return queue.Depth{}, nil }
 func (*line) JobWaiting(context.Context, jobs.JobID) (bool, error) { return false, nil }
 
 // labels is the closed set: they become a metric's.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/greenwright/greenwright/jobs"
 	"github.com/greenwright/greenwright/jobs/policy"
+	"github.com/greenwright/greenwright/jobs/progress"
 	"github.com/greenwright/greenwright/jobs/store"
 	"github.com/greenwright/greenwright/jobs/trigger"
 	"github.com/greenwright/greenwright/vcs"
@@ -105,11 +106,15 @@ func (h *handling) live(ctx context.Context, id jobs.JobID) (bool, error) {
 	return false, nil
 }
 
-// busy: decision 7. A command becomes input to the live run; a review or a
-// red check waits until the thread is free. Not placed means that the holder
-// has ended meanwhile.
+// busy: decision 7. A command becomes input to the live run; what cannot
+// waits until the thread is free. Not placed means that the holder has ended
+// meanwhile.
 func (h *handling) busy(ctx context.Context, job jobs.Job, holder jobs.JobID) (placed bool, err error) {
-	if job.Kind == jobs.KindReviewFollowup || job.Kind == jobs.KindCheckRepair {
+	joins, err := h.joins(ctx, job, holder)
+	if err != nil {
+		return false, err
+	}
+	if !joins {
 		return true, h.wait(ctx, job, holder)
 	}
 	text := job.Command.Text
@@ -123,6 +128,28 @@ func (h *handling) busy(ctx context.Context, job jobs.Job, holder jobs.JobID) (p
 	h.log.Info("thread is busy, message handed on", "job_id", job.ID, "holder", holder)
 	_, err = h.cfg.Store.MoveJob(ctx, job.ID, jobs.Canceled, "became a message to job "+string(holder), nil)
 	return true, err
+}
+
+// joins reports whether a job may become a message to the live run, which
+// takes it for an instruction. A review or a red check is none; a run that only
+// answers would swallow work; and nobody directs a run that they could not
+// have started: where policy opens `ask` to more people than `fix`, their
+// questions are no part of a fix.
+func (h *handling) joins(ctx context.Context, job jobs.Job, holder jobs.JobID) (bool, error) {
+	if job.Kind == jobs.KindReviewFollowup || job.Kind == jobs.KindCheckRepair {
+		return false, nil
+	}
+	rec, err := h.cfg.Store.Job(ctx, holder)
+	if errors.Is(err, store.ErrNotFound) {
+		return false, nil
+	}
+	if err != nil || job.Kind.Changes() && !rec.Job.Kind.Changes() {
+		return false, err
+	}
+	may := h.rules.Policy.Decide(policy.Request{
+		Actor: job.Requester, Self: h.rules.Self, Repo: job.Thread.Repo, Verb: rec.Job.Command.Verb, Permission: job.Permission, PermissionKnown: true,
+	})
+	return may.Allowed(), nil
 }
 
 // wait lets a job wait for its thread.
@@ -158,8 +185,33 @@ func (h *handling) breaker(ctx context.Context, job jobs.Job) (stopped bool, err
 	return true, err
 }
 
-// enqueue stores the job and says that it waits.
+// sayQueued begins the job's comment when every worker is busy: without it the
+// thread would be silent until one is free. It is said before the job can
+// start, so that it never covers what the run says.
+func (h *handling) sayQueued(ctx context.Context, job jobs.Job) error {
+	if h.cfg.Workers == 0 {
+		return nil
+	}
+	depth, err := h.cfg.Queue.Depth(ctx)
+	if err != nil || depth.RunsWaiting == 0 && depth.RunsActive < h.cfg.Workers {
+		return err
+	}
+	if waiting, err := h.cfg.Queue.JobWaiting(ctx, job.ID); err != nil || waiting {
+		return err // enqueued when the event was handled before
+	}
+	status := progress.Status{Job: job, State: jobs.Queued, Cause: fmt.Sprintf("jobs before it: %d", depth.RunsWaiting+depth.RunsActive)}
+	_, err = h.forge.PutComment(ctx, job.Thread, vcs.StickyComment{Marker: progress.Marker(job.ID), Body: status.Markdown()})
+	if err != nil {
+		return fromForge("saying that a job waits", err)
+	}
+	return nil
+}
+
+// enqueue stores the job.
 func (h *handling) enqueue(ctx context.Context, job jobs.Job) error {
+	if err := h.sayQueued(ctx, job); err != nil {
+		return err
+	}
 	duplicate, err := h.cfg.Queue.EnqueueJob(ctx, job)
 	if err != nil {
 		return err

@@ -286,3 +286,60 @@ func TestUnknownForge(t *testing.T) {
 		t.Errorf("error is %v", err)
 	}
 }
+
+// Who may only ask does not direct what somebody else has started, and a
+// question does not swallow work.
+func TestWhatMayNotJoinWaits(t *testing.T) {
+	cases := map[string]struct {
+		first, second func(w *world, thread vcs.Thread) vcs.Event
+		kind          jobs.Kind
+	}{
+		"a reader's question while a fix runs": {
+			func(w *world, t vcs.Thread) vcs.Event { return w.says(w.writer, t, "/agent fix") },
+			func(w *world, t vcs.Thread) vcs.Event { return w.says(w.reader, t, "/agent ask put my key in, too?") },
+			jobs.KindAsk,
+		},
+		"work while a question is answered": {
+			func(w *world, t vcs.Thread) vcs.Event { return w.says(w.reader, t, "/agent ask why?") },
+			func(w *world, t vcs.Thread) vcs.Event { return w.says(w.writer, t, "/agent fix") },
+			jobs.KindFix,
+		},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			w.policy.Commands = map[jobs.Verb]string{jobs.VerbAsk: "read"}
+			thread := w.issue()
+			w.handle(c.first(w, thread))
+			holder := w.holder(thread)
+			w.handle(c.second(w, thread))
+			if got := must(w.store.TakeMessages(ctx, holder.Job.ID)); len(got) != 0 {
+				t.Fatalf("the live run is told %+v", got)
+			}
+			w.end(holder)
+			check(t, w.disp.Next(ctx, thread))
+			if got := w.holder(thread).Job.Kind; got != c.kind {
+				t.Errorf("afterwards %q runs, want %s", got, c.kind)
+			}
+		})
+	}
+}
+
+// A job that has to wait begins its comment at once, so that the thread is not
+// silent until a worker is free.
+func TestJobThatWaitsSaysSo(t *testing.T) {
+	w := newWorld(t)
+	w.disp = w.dispatcher(1)
+	first, second := w.issue(), w.issue()
+	w.handle(w.says(w.writer, first, "/agent fix"))
+	if got := w.ours(first); len(got) != 0 { // nothing is before it: the run itself will speak
+		t.Errorf("comments: %q", got)
+	}
+	ev := w.says(w.writer, second, "/agent fix")
+	w.handle(ev)
+	w.told(second, "**Queued**: jobs before it: 1")
+	w.handle(ev)
+	if got := w.ours(second); len(got) != 1 {
+		t.Errorf("comments: %q", got)
+	}
+}

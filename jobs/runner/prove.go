@@ -14,7 +14,8 @@ import (
 	"github.com/greenwright/greenwright/sandbox"
 )
 
-// checkTimeout bounds one verifying command.
+// checkTimeout bounds one verifying command, also one that says nothing: a
+// compiler can be silent for long.
 const checkTimeout = 15 * time.Minute
 
 // baseline runs the verifying commands before any edit, so that "was already
@@ -46,7 +47,7 @@ func (s *session) runChecks(ctx context.Context, phase journal.Phase, commit str
 	var out []journal.CheckRan
 	for _, c := range s.plan.Commands {
 		s.status.change(func(st *progress.Status) { st.Now = c.Line() })
-		res, err := s.proof.box.Exec(ctx, sandbox.Cmd{Script: c.Script, Shell: c.Shell, Dir: c.Dir, Env: c.Env, Timeout: checkTimeout})
+		res, err := s.proof.box.Exec(ctx, sandbox.Cmd{Script: c.Script, Shell: c.Shell, Dir: c.Dir, Env: c.Env, Timeout: checkTimeout, Idle: checkTimeout})
 		if err != nil {
 			return nil, fmt.Errorf("running %q: %w", c.Name, err)
 		}

@@ -211,6 +211,11 @@ func (c Config) Validate() error {
 	if c.Sandbox.Driver != "auto" && c.Sandbox.Driver != "bwrap" {
 		fault("sandbox.driver: %q: want auto or bwrap", c.Sandbox.Driver)
 	}
+	for _, m := range c.Sandbox.Mounts {
+		if _, err := os.Stat(m.Source); err != nil || !filepath.IsAbs(m.Source) || !filepath.IsAbs(m.Target) {
+			fault("sandbox.mounts: %q at %q: want a directory or file that is there, by its absolute path, and an absolute target", m.Source, m.Target)
+		}
+	}
 	if c.Jobs.Concurrency < 1 {
 		fault("jobs.concurrency: %d: want at least 1", c.Jobs.Concurrency)
 	}

@@ -191,7 +191,7 @@ func (s *server) worker(ctx context.Context) (*queue.Worker, error) {
 		s.log.Warn("what dead runs left could not be removed", "error", err)
 	}
 	dispatcher := dispatch.New(dispatch.Config{
-		Forges: forges, Store: s.store, Queue: s.client, Log: s.log, Now: time.Now,
+		Forges: forges, Store: s.store, Queue: s.client, Workers: s.cfg.Jobs.Concurrency, Log: s.log, Now: time.Now,
 		Rules: func(ctx context.Context, _ vcs.ForgeName) (trigger.Rules, error) {
 			self, err := s.askSelf(ctx)
 			return rules(s.cfg, self), err
