@@ -94,6 +94,9 @@ func (r Rules) comment(ev vcs.Event) []Proposal {
 	if c == nil {
 		return ignored("incomplete", "no comment in the event")
 	}
+	if ev.Action != "edited" && !spoke(ev.Actor, c.Author) {
+		return ignored("not_author", "the comment is somebody else's")
+	}
 	parsed := r.Parser.Parse(c.Body)
 	if ev.Action == "edited" {
 		if reason := r.editRefused(ev); reason != "" {
@@ -169,14 +172,24 @@ func propose(c jobs.Command) Proposal {
 	return p
 }
 
+// spoke reports whether the actor wrote the text. Its commands are the
+// author's: an issue that a maintainer transfers into a repository is "opened"
+// there by the maintainer, with whatever a stranger has written into it. A
+// forge that does not say who wrote is taken at the actor's word.
+func spoke(actor, author vcs.Actor) bool { return author.ID == 0 || actor.Is(author) }
+
 // opened looks for a command in the opening text (rule T5).
 func (r Rules) opened(ev vcs.Event) []Proposal {
 	var body string
+	var author vcs.Actor
 	switch {
 	case ev.PullRequest != nil:
-		body = ev.PullRequest.Body
+		body, author = ev.PullRequest.Body, ev.PullRequest.Author
 	case ev.Issue != nil:
-		body = ev.Issue.Body
+		body, author = ev.Issue.Body, ev.Issue.Author
+	}
+	if !spoke(ev.Actor, author) {
+		return ignored("not_author", "the opening text is somebody else's")
 	}
 	return r.commands(ev, r.Parser.Parse(body))
 }
@@ -186,6 +199,9 @@ func (r Rules) opened(ev vcs.Event) []Proposal {
 func (r Rules) review(ev vcs.Event) []Proposal {
 	if ev.Review == nil || ev.PullRequest == nil {
 		return ignored("incomplete", "no review in the event")
+	}
+	if !spoke(ev.Actor, ev.Review.Author) {
+		return ignored("not_author", "the review is somebody else's")
 	}
 	if parsed := r.Parser.Parse(ev.Review.Body); !parsed.Empty() {
 		return r.commands(ev, parsed)
