@@ -47,7 +47,9 @@ func Environment(exitCode int, output string) string {
 	return ""
 }
 
-// Judge compares the commands before and after.
+// Judge compares the commands before and after. What a command lacks here
+// excuses it only if it lacked it before the change as well: after it, the
+// words of the output are the change's own.
 func Judge(before, after []journal.CheckRan) journal.Verdict {
 	was := map[string]journal.CheckRan{}
 	for _, c := range before {
@@ -63,10 +65,10 @@ func Judge(before, after []journal.CheckRan) journal.Verdict {
 			if known && !b.Green() && b.Environment == "" {
 				v.Fixed = append(v.Fixed, c.Command)
 			}
-		case c.Environment != "":
-			unable++
 		case known && b.Green():
 			v.NewlyRed = append(v.NewlyRed, c.Command)
+		case c.Environment != "" && (!known || b.Environment != ""):
+			unable++
 		default:
 			v.StillRed = append(v.StillRed, c.Command)
 		}
