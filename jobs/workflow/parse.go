@@ -15,6 +15,9 @@ const (
 	maxJobs         = 200
 	maxSteps        = 500
 	maxCombinations = 256 // GitHub's own limit for a matrix
+	// maxExpanded bounds the steps of all jobs in all combinations: some
+	// megabytes, from a file that can hold a thousand times as many.
+	maxExpanded = 20_000
 )
 
 // ErrInvalid is wrapped by the error of a file that is no workflow.
@@ -98,12 +101,14 @@ func Parse(path string, content []byte) (Workflow, error) {
 		return w, fmt.Errorf("%w: %s has more than %d jobs", ErrInvalid, path, maxJobs)
 	}
 	w.Events = eventNames(&f.On)
+	steps := 0
 	for _, id := range slices.Sorted(maps.Keys(f.Jobs)) {
-		jobs, err := f.expand(id, f.Jobs[id])
+		jobs, err := f.expand(id, f.Jobs[id], maxExpanded-steps)
 		if err != nil {
 			return w, fmt.Errorf("%w: %s: job %s: %w", ErrInvalid, path, id, err)
 		}
 		w.Jobs = append(w.Jobs, jobs...)
+		steps += len(jobs) * len(f.Jobs[id].Steps)
 	}
 	return w, nil
 }
@@ -130,14 +135,18 @@ func eventNames(n *yaml.Node) []string {
 	return nil
 }
 
-// expand makes a Job of each combination of the matrix.
-func (f file) expand(id string, j fileJob) ([]Job, error) {
+// expand makes a Job of each combination of the matrix, of at most room steps
+// together.
+func (f file) expand(id string, j fileJob, room int) ([]Job, error) {
 	if len(j.Steps) > maxSteps {
 		return nil, fmt.Errorf("more than %d steps", maxSteps)
 	}
 	combos, err := combinations(&j.Strategy.Matrix)
 	if err != nil {
 		return nil, err
+	}
+	if len(combos)*len(j.Steps) > room {
+		return nil, fmt.Errorf("the file has more than %d steps in all combinations", maxExpanded)
 	}
 	var out []Job
 	for _, c := range combos {

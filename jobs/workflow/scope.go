@@ -123,14 +123,14 @@ func combinations(n *yaml.Node) ([]combination, error) {
 }
 
 func times(combos []combination, key string, list *yaml.Node) ([]combination, error) {
+	if len(combos)*len(list.Content) > maxCombinations { // before they are made
+		return nil, fmt.Errorf("the matrix has more than %d combinations", maxCombinations)
+	}
 	var out []combination
 	for _, c := range combos {
 		for _, v := range list.Content {
 			out = append(out, c.with(key, v.Value))
 		}
-	}
-	if len(out) > maxCombinations {
-		return nil, fmt.Errorf("the matrix has more than %d combinations", maxCombinations)
 	}
 	return out, nil
 }
