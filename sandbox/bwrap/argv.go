@@ -91,7 +91,7 @@ func arguments(spec sandbox.Spec, cmd sandbox.Cmd, l layout) []string {
 	for _, m := range spec.Mounts {
 		args = append(args, "--ro-bind", m.Source, m.Target)
 	}
-	args = append(args, "--bind", spec.Workspace, sandbox.WorkspaceDir, "--chdir", insideDir(cmd.Dir))
+	args = append(args, "--bind", spec.Workspace, sandbox.WorkspaceDir, "--chdir", "/")
 	for _, kv := range environment(spec, cmd) {
 		name, value, _ := strings.Cut(kv, "=")
 		args = append(args, "--setenv", name, value)
@@ -137,8 +137,10 @@ func environment(spec sandbox.Spec, cmd sandbox.Cmd) []string {
 	return out
 }
 
-// limitScript lowers the resource limits, soft and hard, and becomes the
-// command given as its arguments. dash names the process limit -p, bash -u.
+// limitScript lowers the resource limits, soft and hard, goes to the directory
+// given as its first argument, and becomes the command given as the others.
+// That the directory is not there is the command's failure, not the sandbox's:
+// what ran before may have removed it. dash names the process limit -p, bash -u.
 func limitScript(l sandbox.Limits, ownAccount bool) string {
 	const block = 512 // POSIX: ulimit -f counts 512-byte blocks
 	s := "ulimit -c 0; ulimit -f " + strconv.FormatInt(l.FileBytes/block, 10) + "; ulimit -n " + strconv.Itoa(l.OpenFiles) + " 2>/dev/null; "
@@ -146,7 +148,27 @@ func limitScript(l sandbox.Limits, ownAccount bool) string {
 		n := strconv.Itoa(l.Processes)
 		s += "ulimit -p " + n + " 2>/dev/null || ulimit -u " + n + "; "
 	}
-	return s + `exec "$@"`
+	return s + `cd "$1" || exit ` + strconv.Itoa(cannotRun) + `; shift; exec "$@"`
+}
+
+// cannotRun is the exit code of a command that cannot be executed (POSIX shell).
+const cannotRun = 126
+
+// maxWord is Linux's limit for one argument or variable, its NUL included
+// (MAX_ARG_STRLEN).
+const maxWord = 128 << 10
+
+// unable says why the kernel would not take a command, empty if it would.
+func unable(cmd sandbox.Cmd) string {
+	if strings.ContainsRune(cmd.Script, 0) {
+		return "the script holds a NUL byte"
+	}
+	for _, word := range append([]string{cmd.Script}, cmd.Env...) {
+		if len(word) >= maxWord {
+			return "the script, or a variable, is longer than 128 kB: put it into a file"
+		}
+	}
+	return ""
 }
 
 // command is what bubblewrap executes.
@@ -155,6 +177,6 @@ func command(cmd sandbox.Cmd, l sandbox.Limits, ownAccount bool) []string {
 	if len(shell) == 0 {
 		shell = []string{"/bin/sh", "-c"}
 	}
-	argv := []string{"/bin/sh", "-c", limitScript(l, ownAccount), "sh"}
+	argv := []string{"/bin/sh", "-c", limitScript(l, ownAccount), "sh", insideDir(cmd.Dir)}
 	return append(append(argv, shell...), cmd.Script)
 }

@@ -82,6 +82,9 @@ func (b *box) Exec(ctx context.Context, cmd sandbox.Cmd) (sandbox.Result, error)
 		return sandbox.Result{}, err
 	}
 	defer leave()
+	if why := unable(cmd); why != "" {
+		return sandbox.Result{Cause: sandbox.Exited, ExitCode: cannotRun, Output: sandbox.Output{Head: []byte(why + "\n"), TotalBytes: int64(len(why) + 1), TotalLines: 1}}, nil
+	}
 	limits := b.spec.Limits
 	if cmd.Timeout > 0 {
 		limits.WallClock = cmd.Timeout
@@ -92,6 +95,9 @@ func (b *box) Exec(ctx context.Context, cmd sandbox.Cmd) (sandbox.Result, error)
 	var fds descriptors
 	defer fds.close()
 	argv, err := b.argv(cmd, limits, &fds)
+	if err == nil {
+		err = seal()
+	}
 	if err != nil {
 		return sandbox.Result{}, err
 	}

@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"math"
 	"os"
+	"strconv"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -52,6 +54,25 @@ func (d *descriptors) close() {
 	for _, f := range d.files {
 		_ = f.Close()
 	}
+}
+
+// seal keeps what this process has itself inherited from passing on: Go closes
+// only what it opened, and bubblewrap hands every descriptor to the command.
+func seal() error {
+	err := unix.CloseRange(firstFD, math.MaxUint32, unix.CLOSE_RANGE_CLOEXEC)
+	if err == nil {
+		return nil
+	}
+	entries, err := os.ReadDir("/proc/self/fd") // a kernel before 5.11
+	if err != nil {
+		return fmt.Errorf("listing open descriptors: %w", err)
+	}
+	for _, e := range entries {
+		if fd, err := strconv.Atoi(e.Name()); err == nil && fd >= firstFD {
+			unix.CloseOnExec(fd)
+		}
+	}
+	return nil
 }
 
 // status is what bubblewrap reports of a command (--json-status-fd).
