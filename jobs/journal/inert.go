@@ -11,6 +11,19 @@ var mention = regexp.MustCompile(`@([A-Za-z0-9_])`)
 // slashLine is a line that could be read as a command.
 var slashLine = regexp.MustCompile(`(?m)^([ \t]*)/`)
 
+// closing is a word and a reference by which forges close an issue when the
+// text around them is merged (GitHub Docs, "Linking a pull request to an
+// issue"; GitLab Docs, "Default closing pattern"), markup between them or not.
+var closing = regexp.MustCompile("(?i)\\b((?:clos(?:e[sd]?|ing)|fix(?:e[sd]|ing)?|resolv(?:e[sd]?|ing)|implement(?:s|ed|ing)?)\\b[:\\s*_~\\[(`\"]+)" +
+	`(?:((?:[\w.-]+/[\w.-]+)?#|GH-)(\d)|(https?:)(//[^\s<>]+/\d))`)
+
+// picture is what makes a forge fetch an address whenever the text is looked
+// at: enough to carry something out of a private repository.
+var picture = regexp.MustCompile(`!\[`)
+
+// media is the same in HTML.
+var media = regexp.MustCompile(`(?i)<(/?(?:img|picture|source|video|audio|image|svg|object|embed|link)\b)`)
+
 // structure is HTML that could end or swallow what stands around a text.
 var structure = regexp.MustCompile(`(?i)<(/?(?:blockquote|details|summary|table|thead|tbody|tr|td|th|div|pre|ul|ol|li|h[1-6]|style|script|textarea|title|iframe|xmp|plaintext)\b)`)
 
@@ -28,13 +41,33 @@ var newlines = strings.NewReplacer("\r\n", "\n", "\r", "\n") //nolint:gochecknog
 const ours = "<!-- greenwright:"
 
 // Inert makes somebody else's text safe to post (rule L4): no line of it
-// begins a command, nobody is mentioned, and nothing is hidden. It stays
+// begins a command, nobody is mentioned, no issue is closed by its merge, no
+// picture is fetched when it is looked at, and nothing is hidden. It stays
 // readable as Markdown.
 func Inert(text string) string {
 	text = newlines.Replace(text)
 	text = strings.ReplaceAll(text, "<!--", "&lt;!--") // no marker of ours can be forged
 	text = slashLine.ReplaceAllString(text, `$1\/`)
+	text = closing.ReplaceAllString(text, "$1$2$4<!-- -->$3$5")
+	text = picture.ReplaceAllString(text, "!<!-- -->[")
+	text = media.ReplaceAllString(text, "&lt;$1")
 	return mention.ReplaceAllString(text, "@<!-- -->$1")
+}
+
+// Unclosing is text for a title or a commit message, where no markup can take
+// the sting out of a reference: it closes no issue.
+func Unclosing(text string) string {
+	return closing.ReplaceAllStringFunc(text, func(found string) string {
+		m := closing.FindStringSubmatch(found)
+		if m[3] != "" {
+			where := strings.TrimSuffix(m[2], "#") // another repository, or none
+			if where == m[2] {
+				where = ""
+			}
+			return m[1] + strings.TrimLeft(where+" no. ", " ") + m[3]
+		}
+		return m[1] + strings.TrimPrefix(m[5], "//")
+	})
 }
 
 // Contained is Inert text whose last fence is closed, so that what follows it

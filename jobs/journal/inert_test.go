@@ -168,3 +168,42 @@ func FuzzFence(f *testing.F) {
 		}
 	})
 }
+
+// TestClosesNothing: a merge closes what the text of a pull request or commit
+// names after such words; a model or a stranger must not choose what.
+func TestClosesNothing(t *testing.T) {
+	closes := regexp.MustCompile(`(?i)(?:close[sd]?|fix(?:e[sd])?|resolve[sd]?)[:\s*_(\[]+(?:[\w.-]+/[\w.-]+)?(?:#\d|GH-\d|https?://\S+\d)`)
+	for _, text := range []string{
+		"Fixes #1", "fix: #12 crash", "Closes acme/widgets#3", "resolved GH-4", "Resolve\n#5", "FIXED **#6**", "closes (#7)", "fixes [#8](x)",
+		"fixes https://github.com/acme/widgets/issues/9",
+	} {
+		if !closes.MatchString(text) {
+			t.Fatalf("%q is no such text", text)
+		}
+		for what, got := range map[string]string{"inert": journal.Inert(text), "line": journal.Line(text), "quote": journal.Quote(text), "plain": journal.Unclosing(text)} {
+			if closes.MatchString(got) {
+				t.Errorf("%s %q closes an issue", what, got)
+			}
+		}
+	}
+	const harmless = "See #1; prefix #2, https://example.com/3 and fix it."
+	if got := journal.Inert(harmless); got != harmless {
+		t.Errorf("changed without need: %q", got)
+	}
+}
+
+// TestShowsNoPicture: looking at a text must not send anything anywhere.
+func TestShowsNoPicture(t *testing.T) {
+	for _, text := range []string{"![x](https://example.com/?secret)", "![x][y]", "<img src=https://example.com/?secret>", "</p><PICTURE>"} {
+		got := journal.Inert(text)
+		_ = ast.Walk(parse(got), func(n ast.Node, _ bool) (ast.WalkStatus, error) {
+			if n.Kind() == ast.KindImage {
+				t.Errorf("%q shows a picture", got)
+			}
+			return ast.WalkContinue, nil
+		})
+		if strings.Contains(strings.ToLower(got), "<img") || strings.Contains(strings.ToLower(got), "<picture") {
+			t.Errorf("%q shows a picture", got)
+		}
+	}
+}

@@ -61,9 +61,17 @@ func (r Report) checksTable() string {
 	var b strings.Builder
 	b.WriteString("| Verifying command | Before | After |\n|---|---|---|\n")
 	for _, c := range r.Checks {
-		fmt.Fprintf(&b, "| %s | %s | %s |\n", tableCell(Code(c.Command)), c.Before.mark(), c.After.mark())
+		fmt.Fprintf(&b, "| %s | %s | %s |\n", c.cell(), c.Before.mark(), c.After.mark())
 	}
 	return strings.TrimSpace(b.String())
+}
+
+// cell is the command, and where it ran if that is not the top.
+func (c Check) cell() string {
+	if c.Dir == "" {
+		return tableCell(Code(c.Command))
+	}
+	return tableCell(Code(c.Command) + " in " + Code(c.Dir))
 }
 
 // tableCell keeps a cell's text from opening another cell: a pipe after a

@@ -12,8 +12,8 @@ import (
 
 // Check is one verifying command before and after; a nil side did not run.
 type Check struct {
-	Name, Command, Source string
-	Before, After         *CheckRan
+	Name, Command, Dir, Source string
+	Before, After              *CheckRan
 }
 
 // Action is one effect outside and what became of it.
@@ -112,12 +112,12 @@ func (r *Report) take(rec Record) error {
 
 func (r *Report) takeCheck(c CheckRan) {
 	for i := range r.Checks {
-		if r.Checks[i].Name == c.Name && r.Checks[i].Command == c.Command {
+		if r.Checks[i].Name == c.Name && r.Checks[i].Command == c.Command && r.Checks[i].Dir == c.Dir {
 			r.Checks[i].set(c)
 			return
 		}
 	}
-	check := Check{Name: c.Name, Command: c.Command, Source: c.Source}
+	check := Check{Name: c.Name, Command: c.Command, Dir: c.Dir, Source: c.Source}
 	check.set(c)
 	r.Checks = append(r.Checks, check)
 }

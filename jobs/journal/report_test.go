@@ -289,3 +289,26 @@ func TestReportIsInertWhateverItHolds(t *testing.T) {
 		asksNothing(t, "report of", fold(t, entries).Markdown())
 	}
 }
+
+// TestSameCommandInTwoDirectories: both are told; a green one does not stand
+// for a red one.
+func TestSameCommandInTwoDirectories(t *testing.T) {
+	w := journal.NewWriter("run", &memory{}, time.Now)
+	for _, c := range []journal.CheckRan{
+		{Phase: journal.After, Name: "test", Command: "npm test", Dir: "a", Cause: "exited", ExitCode: 1},
+		{Phase: journal.After, Name: "test", Command: "npm test", Dir: "b", Cause: "exited"},
+	} {
+		if err := w.Append(t.Context(), journal.TypeCheck, c); err != nil {
+			t.Fatal(err)
+		}
+	}
+	report, err := journal.Fold(w.Records())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"`npm test` in `a` | not run | 🔴 exit 1", "`npm test` in `b` | not run | 🟢 exit 0"} {
+		if got := report.Markdown(); !strings.Contains(got, want) {
+			t.Errorf("%q is not in\n%s", want, got)
+		}
+	}
+}

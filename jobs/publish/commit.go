@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/greenwright/greenwright/jobs/journal"
 	"github.com/greenwright/greenwright/vcs"
 	"github.com/greenwright/greenwright/vcs/git"
 )
@@ -24,7 +25,8 @@ var skipsChecks = regexp.MustCompile(`(?i)\[\s*((?:skip[ -]?(?:ci|actions))|(?:(
 
 // Commit makes the commit of a tree on top of parent (rule O3): the bot is the
 // author, whoever asked is named, and so is the run. Subject and body may be
-// somebody else's text: they add no trailer and switch no check off.
+// somebody else's text: they add no trailer, close no issue and switch no check
+// off.
 func (p *Publisher) Commit(ctx context.Context, tree, parent, subject, body string) (string, error) {
 	sig := git.Signature{Name: p.Self.Login, Email: p.noreply(p.Self), When: p.Now()}
 	spec := git.CommitSpec{Tree: tree, Parents: []string{parent}, Author: sig, Committer: sig, Message: p.message(subject, body)}
@@ -48,7 +50,9 @@ func (p *Publisher) message(subject, body string) string {
 	return msg.String()
 }
 
-func harmless(text string) string { return skipsChecks.ReplaceAllString(text, "($1)") }
+func harmless(text string) string {
+	return skipsChecks.ReplaceAllString(journal.Unclosing(text), "($1)")
+}
 
 func oneLine(s string, n int) string {
 	s = strings.Join(strings.Fields(s), " ")

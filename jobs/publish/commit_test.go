@@ -35,6 +35,7 @@ func TestCommitMessage(t *testing.T) {
 		{"trailer as body", "Fix: it", evil, "Fix: it"},
 		{"trailers at the end of the body", "Fix: it", "x\n\n" + evil + "\nSigned-off-by : x\nskip-checks:true", "Fix: it"},
 		{"long", strings.Repeat("word ", 40), "", strings.Repeat("word ", 14) + "w…"},
+		{"closes issues", "Fix: fixes GH-12, closes acme/x#3", "resolves https://github.com/acme/x/issues/4", "Fix: fixes no. 12, closes acme/x no. 3"},
 		{"checks off", "[skip ci] [CI-Skip] [no ci] [ skip actions ] x", "[actions skip]\n\n[skip-ci]", "(skip ci) (CI-Skip) (no ci) (skip actions) x"},
 	}
 	for _, c := range cases {

@@ -75,7 +75,7 @@ func (p *Publisher) Push(ctx context.Context, t Target, commit string) (string, 
 // maxTitle is GitHub's limit for a title, in characters (rule O7).
 const maxTitle = 256
 
-// Proposal is the text of a pull request.
+// Proposal is the text of a pull request. The title may be somebody else's.
 type Proposal struct {
 	Title, Body string
 	Draft       bool
@@ -91,7 +91,7 @@ func (p *Publisher) Open(ctx context.Context, t Target, prop Proposal) (vcs.Pull
 	action := journal.ActionIntended{Key: "open:" + t.Branch, Kind: "open_pull_request", Target: t.Branch + " into " + t.Base}
 	_, err := p.Log.Do(ctx, action, func(ctx context.Context) (actions.Done, error) {
 		var err error
-		pr, err = opener.OpenPullRequest(ctx, vcs.NewPullRequest{Repo: p.Repo.RepoRef, Head: t.Branch, Base: t.Base, Title: oneLine(prop.Title, maxTitle), Body: prop.Body, Draft: prop.Draft})
+		pr, err = opener.OpenPullRequest(ctx, vcs.NewPullRequest{Repo: p.Repo.RepoRef, Head: t.Branch, Base: t.Base, Title: oneLine(harmless(prop.Title), maxTitle), Body: prop.Body, Draft: prop.Draft})
 		return actions.Done{Result: fmt.Sprintf("#%d", pr.Number), URL: pr.URL}, err
 	})
 	if err != nil {
