@@ -2,6 +2,7 @@ package queue
 
 import (
 	"context"
+	"crypto/rand"
 	"fmt"
 	"log/slog"
 	"os"
@@ -54,12 +55,14 @@ func StartEmbedded(ctx context.Context, dir string, log *slog.Logger) (*Embedded
 
 func startInProcess(log *slog.Logger) (*Embedded, error) {
 	srv := miniredis.NewMiniRedis()
+	password := rand.Text() // on loopback every account of the machine could put jobs in
+	srv.RequireAuth(password)
 	if err := srv.StartAddr("127.0.0.1:0"); err != nil {
 		return nil, fmt.Errorf("starting the in-process redis: %w", err)
 	}
 	log.Warn("redis-server is not installed: queued jobs do not outlive this process (apt-get install redis-server, or set redis.url)")
 	done := make(chan error, 1)
-	return &Embedded{URL: vcs.Secret("redis://" + srv.Addr()), done: done, stop: func() error {
+	return &Embedded{URL: vcs.Secret("redis://:" + password + "@" + srv.Addr()), done: done, stop: func() error {
 		srv.Close()
 		done <- nil
 		return nil

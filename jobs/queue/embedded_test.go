@@ -2,6 +2,7 @@ package queue_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/greenwright/greenwright/jobs"
 	"github.com/greenwright/greenwright/jobs/queue"
+	"github.com/greenwright/greenwright/vcs"
 )
 
 // pidOf is the process of the redis-server in dir.
@@ -185,4 +187,13 @@ func TestOwnerIsKilled(t *testing.T) {
 func zombie(pid int) bool {
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	return err == nil && strings.Contains(string(b), ") Z ")
+}
+
+func TestBadURLDoesNotShowThePassword(t *testing.T) {
+	for _, url := range []vcs.Secret{"redis://:s3cr%zzet@h:1", "redis://:s3cr/et@h:1", "redis://:s3cr et@h:1", "http://:s3cret@h"} {
+		_, err := queue.Open(url)
+		if !errors.Is(err, vcs.ErrInvalid) || strings.Contains(err.Error(), "s3cr") {
+			t.Errorf("got %v", err)
+		}
+	}
 }

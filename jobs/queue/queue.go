@@ -73,8 +73,8 @@ func Open(url vcs.Secret) (*Client, error) {
 
 func connect(url vcs.Secret, pool int) (redis.UniversalClient, error) {
 	opts, err := redis.ParseURL(url.Reveal())
-	if err != nil {
-		return nil, fmt.Errorf("%w: redis URL: want redis://, rediss:// or unix://: %w", vcs.ErrInvalid, err)
+	if err != nil { // whose text holds the URL, and so the password
+		return nil, fmt.Errorf("%w: redis URL: want redis://, rediss:// or unix://, and what is special in the password percent-encoded", vcs.ErrInvalid)
 	}
 	opts.DialTimeout, opts.ReadTimeout, opts.WriteTimeout = dialTimeout, ioTimeout, ioTimeout
 	opts.MaxRetries = 1

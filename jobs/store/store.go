@@ -34,8 +34,8 @@ type Store struct {
 // Open connects lazily to the Redis at url: redis://, rediss:// or unix://.
 func Open(url vcs.Secret, now func() time.Time) (*Store, error) {
 	opts, err := redis.ParseURL(url.Reveal())
-	if err != nil {
-		return nil, fmt.Errorf("%w: redis URL: want redis://, rediss:// or unix://: %w", vcs.ErrInvalid, err)
+	if err != nil { // whose text holds the URL, and so the password
+		return nil, fmt.Errorf("%w: redis URL: want redis://, rediss:// or unix://, and what is special in the password percent-encoded", vcs.ErrInvalid)
 	}
 	const dialTimeout, ioTimeout = 2 * time.Second, 5 * time.Second
 	opts.DialTimeout, opts.ReadTimeout, opts.WriteTimeout = dialTimeout, ioTimeout, ioTimeout
