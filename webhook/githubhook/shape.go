@@ -1,9 +1,11 @@
 package githubhook
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"sync"
 
@@ -70,7 +72,9 @@ func (p shapes) decode(body []byte) (payload, error) {
 const maxPooled = 256 << 10
 
 // prune appends the value at s to out, members unknown to want left out. The
-// depth of recursion is that of want.
+// depth of recursion is that of want, and one list at each level of it. A
+// member that a payload names twice is refused: readers would disagree about
+// which of the two counts.
 func prune(s *scanner, out []byte, want shape) ([]byte, error) {
 	var err error
 	switch c := s.peek(); {
@@ -80,6 +84,9 @@ func prune(s *scanner, out []byte, want shape) ([]byte, error) {
 		out = append(out, '[')
 		n := 0
 		err = s.array(func() error {
+			if s.peek() == '[' {
+				return errSyntax // no payload nests lists, and each level would cost stack
+			}
 			if n++; n > 1 {
 				out = append(out, ',')
 			}
@@ -95,12 +102,17 @@ func prune(s *scanner, out []byte, want shape) ([]byte, error) {
 func pruneObject(s *scanner, out []byte, want shape) ([]byte, error) {
 	out = append(out, '{')
 	n := 0
+	var seen [][]byte // few: the members that a struct names
 	err := s.object(func(key []byte) error {
 		sub, known := want[string(key)]
 		if !known {
 			_, err := s.value()
 			return err
 		}
+		if slices.ContainsFunc(seen, func(k []byte) bool { return bytes.Equal(k, key) }) {
+			return errSyntax
+		}
+		seen = append(seen, key)
 		if n++; n > 1 {
 			out = append(out, ',')
 		}
