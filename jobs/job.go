@@ -1,6 +1,9 @@
 package jobs
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
+	"strings"
 	"time"
 
 	"github.com/greenwright/greenwright/vcs"
@@ -40,9 +43,18 @@ type Job struct {
 	Comment vcs.CommentRef `json:"comment"`
 	Check   *vcs.Check     `json:"check,omitempty"`
 	Review  int64          `json:"review,omitempty"` // the submitted review's id
+	// Opening is the TextHash of the thread's title and opening text at the
+	// time of the request; empty when the event did not tell them.
+	Opening string `json:"opening,omitempty"`
 	// EventKey is the dedupe key of the event behind the job.
 	EventKey string `json:"event_key"`
 	// CreatedAt freezes the context: what others write or edit later does
 	// not enter (rule A7).
 	CreatedAt time.Time `json:"created_at"`
+}
+
+// TextHash names a thread's title and opening text, so that a later edit shows.
+func TextHash(title, body string) string {
+	sum := sha256.Sum256([]byte(title + "\x00" + strings.ReplaceAll(body, "\r\n", "\n")))
+	return hex.EncodeToString(sum[:])
 }

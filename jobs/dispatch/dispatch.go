@@ -113,7 +113,7 @@ func verb(p trigger.Proposal) jobs.Verb {
 // rest (rules A1, A2). A forge that is away is asked again later; any other
 // error counts as "not known", which denies.
 func (h *handling) authorise(ctx context.Context, p trigger.Proposal) (vcs.Permission, policy.Decision, error) {
-	req := policy.Request{Actor: h.ev.Actor, Self: h.rules.Self, Repo: h.ev.Repo.RepoRef, Verb: verb(p)}
+	req := policy.Request{Actor: h.ev.Actor, Self: h.rules.Self, Repo: h.ev.Repo.RepoRef, Verb: verb(p), Options: p.Command.Options}
 	if d := h.rules.Policy.Admit(req.Actor, req.Self, req.Repo); !d.Allowed() {
 		return vcs.PermissionNone, d, nil // nobody is asked about a bot or a repository that is closed
 	}
@@ -146,6 +146,11 @@ func (h *handling) job(p trigger.Proposal, permission vcs.Permission) jobs.Job {
 	job := jobs.Job{
 		ID: jobID(key), Kind: p.Kind, Thread: h.ev.Thread, Command: p.Command, Requester: h.ev.Actor, Permission: permission,
 		EventKey: key, CreatedAt: h.ev.ReceivedAt, Check: h.ev.Check,
+	}
+	if i := h.ev.Issue; i != nil {
+		job.Opening = jobs.TextHash(i.Title, i.Body)
+	} else if p := h.ev.PullRequest; p != nil {
+		job.Opening = jobs.TextHash(p.Title, p.Body)
 	}
 	if h.ev.Comment != nil {
 		job.Comment = h.ev.Comment.CommentRef

@@ -37,6 +37,9 @@ type Config struct {
 	Repositories []string `yaml:"repositories"`
 	// Commands maps a verb to the permission it needs; write by default.
 	Commands map[jobs.Verb]string `yaml:"commands"`
+	// ForbidOptions are options that nobody may give: model, base, dry-run,
+	// no-verify.
+	ForbidOptions []string `yaml:"forbid_options"`
 	// Bots that may ask for work, by exact login or numeric id.
 	Bots []string `yaml:"bots"`
 	// AutoRepair is off or all.
@@ -85,6 +88,11 @@ func (c Config) Validate() error {
 			errs = append(errs, fmt.Errorf("policy.commands.%s: none would let everybody in; the lowest is read", verb))
 		}
 	}
+	for _, o := range c.ForbidOptions {
+		if !slices.Contains(optionNames, o) {
+			errs = append(errs, fmt.Errorf("policy.forbid_options: %q: want some of %s", o, strings.Join(optionNames, ", ")))
+		}
+	}
 	if c.AutoRepair != "" && c.AutoRepair != AutoRepairOff && c.AutoRepair != AutoRepairAll {
 		errs = append(errs, fmt.Errorf("policy.auto_repair: %q: want off or all", c.AutoRepair))
 	}
@@ -100,6 +108,7 @@ type Request struct {
 	Self       vcs.Actor
 	Repo       vcs.RepoRef
 	Verb       jobs.Verb
+	Options    jobs.Options
 	Permission vcs.Permission
 	// PermissionKnown is false when the forge could not be asked.
 	PermissionKnown bool
@@ -182,7 +191,26 @@ func (c Config) Decide(r Request) Decision {
 		d.Reply = true
 		return d
 	}
+	if o := c.forbidden(r.Options); o != "" {
+		d := deny("the operator has forbidden the option --%s", o)
+		d.Reply = true
+		return d
+	}
 	return Decision{Effect: Allow, Reason: fmt.Sprintf("%s has permission %s; %s needs %s", r.Actor.Login, r.Permission, r.Verb, need)}
+}
+
+// optionNames are the options of commands (rule T3).
+var optionNames = []string{"model", "base", "dry-run", "no-verify"}
+
+// forbidden is the first given option that nobody may give, empty for none.
+func (c Config) forbidden(o jobs.Options) string {
+	given := map[string]bool{"model": o.Model != "", "base": o.Base != "", "dry-run": o.DryRun, "no-verify": o.NoVerify}
+	for _, name := range c.ForbidOptions {
+		if given[name] {
+			return name
+		}
+	}
+	return ""
 }
 
 // needs is the permission that a verb takes; write where nothing is said.

@@ -46,6 +46,8 @@ func TestDecide(t *testing.T) {
 		{"repository in other case", policy.Config{Repositories: []string{"ACME/Widgets"}}.WithDefaults(), ok, policy.Allow, ""},
 		{"repository not enabled", policy.Config{Repositories: []string{"acme/other"}}.WithDefaults(), ok, policy.Deny, "policy.repositories"},
 		{"fork", open, with(func(r *policy.Request) { r.FromFork = true }), policy.Deny, "forks"},
+		{"forbidden option", policy.Config{ForbidOptions: []string{"model", "no-verify"}}.WithDefaults(), with(func(r *policy.Request) { r.Options.NoVerify = true }), policy.Deny, "--no-verify"},
+		{"other option", policy.Config{ForbidOptions: []string{"model"}}.WithDefaults(), with(func(r *policy.Request) { r.Options.NoVerify = true }), policy.Allow, ""},
 		{"zero config without defaults", policy.Config{}, ok, policy.Deny, "not enabled"},
 	}
 	for _, c := range cases {
@@ -63,9 +65,9 @@ func TestDecide(t *testing.T) {
 
 func TestValidate(t *testing.T) {
 	err := policy.Config{
-		Repositories: []string{"[x"}, Commands: map[jobs.Verb]string{"fix": "owner", "ask": "none"}, AutoRepair: "some", JobsPerHour: -1,
+		Repositories: []string{"[x"}, Commands: map[jobs.Verb]string{"fix": "owner", "ask": "none"}, AutoRepair: "some", JobsPerHour: -1, ForbidOptions: []string{"force"},
 	}.Validate()
-	for _, part := range []string{"[x", "policy.commands.fix", "policy.commands.ask", "auto_repair", "jobs_per_hour"} {
+	for _, part := range []string{"[x", "policy.commands.fix", "policy.commands.ask", "auto_repair", "jobs_per_hour", "forbid_options"} {
 		if err == nil || !strings.Contains(err.Error(), part) {
 			t.Errorf("%v does not name %s", err, part)
 		}

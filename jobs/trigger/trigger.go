@@ -204,7 +204,13 @@ func (r Rules) review(ev vcs.Event) []Proposal {
 		return ignored("not_author", "the review is somebody else's")
 	}
 	if parsed := r.Parser.Parse(ev.Review.Body); !parsed.Empty() {
-		return r.commands(ev, parsed)
+		out := r.commands(ev, parsed)
+		for i, p := range out {
+			if p.Decision == Job && p.Kind == jobs.KindFix && ev.PullRequest.Open && r.ours(ev.PullRequest.Author) {
+				out[i].Kind = jobs.KindReviewFollowup // its remarks are taken up as well
+			}
+		}
+		return out
 	}
 	switch {
 	case !r.ours(ev.PullRequest.Author):

@@ -99,6 +99,8 @@ func TestDecide(t *testing.T) {
 		{"review with remarks only", review(vcs.ReviewCommented, "", self), nil, trigger.Job, jobs.KindReviewFollowup, ""},
 		{"approval", review(vcs.ReviewApproved, "nice", self), nil, trigger.Ignored, "", "approval"},
 		{"review of others", review(vcs.ReviewChangesRequested, "please", other), nil, trigger.Ignored, "", "somebody else"},
+		{"review of ours with a command", review(vcs.ReviewCommented, "/agent fix it", self), nil, trigger.Job, jobs.KindReviewFollowup, ""},
+		{"approval of ours with a question", review(vcs.ReviewApproved, "/agent ask why?", self), nil, trigger.Job, jobs.KindAsk, ""},
 		{"review of others with a command", review(vcs.ReviewCommented, "/agent fix", other), nil, trigger.Job, jobs.KindFix, ""},
 		{"review while self is unknown", review(vcs.ReviewCommented, "", vcs.Actor{}), func(r *trigger.Rules) { r.Self = vcs.Actor{} }, trigger.Ignored, "", "somebody else"},
 

@@ -124,7 +124,7 @@ func decide(r trigger.Rules, ev vcs.Event, opts ExplainOptions, p trigger.Propos
 	if p.Problem != nil {
 		verb = jobs.VerbHelp
 	}
-	req := policy.Request{Actor: ev.Actor, Self: r.Self, Repo: ev.Repo.RepoRef, Verb: verb, Permission: opts.Permission, PermissionKnown: true}
+	req := policy.Request{Actor: ev.Actor, Self: r.Self, Repo: ev.Repo.RepoRef, Verb: verb, Options: p.Command.Options, Permission: opts.Permission, PermissionKnown: true}
 	if ev.PullRequest != nil && p.Decision == trigger.Job && p.Kind.Changes() && ev.PullRequest.Head.Repo.Name != "" {
 		req.FromFork = ev.PullRequest.FromFork()
 	}
