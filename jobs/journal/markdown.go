@@ -28,6 +28,9 @@ var headlines = map[jobs.State]string{
 
 // Headline is the report's first sentence.
 func (r Report) Headline() string {
+	if r.State == jobs.Verified && r.unable() > 0 {
+		return fmt.Sprintf("Done and verified by every command that can run in the sandbox; %d cannot.", r.unable())
+	}
 	if h, ok := headlines[r.State]; ok {
 		return h
 	}
@@ -52,6 +55,17 @@ func (r Report) Markdown() string {
 		}
 	}
 	return strings.TrimSpace(b.String())
+}
+
+// unable counts the commands that could not run after the change.
+func (r Report) unable() int {
+	n := 0
+	for _, c := range r.Checks {
+		if c.After != nil && c.After.Environment != "" {
+			n++
+		}
+	}
+	return n
 }
 
 func (r Report) checksTable() string {

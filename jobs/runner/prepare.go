@@ -62,6 +62,9 @@ func (s *session) fetch(ctx context.Context) error {
 	start := refs[0]
 	if s.pr != nil {
 		start = "refs/heads/" + s.pr.Head.Name
+		if s.pr.FromFork() { // only to be read: a question
+			start = fmt.Sprintf("refs/pull/%d/head", s.pr.Number)
+		}
 		s.baseRef = s.pr.Base.Name
 		refs = []string{"refs/heads/" + s.baseRef, start}
 	}

@@ -45,7 +45,7 @@ func (s *session) baseline(ctx context.Context) error {
 // runChecks runs every verifying command in the proof room and records each.
 func (s *session) runChecks(ctx context.Context, phase journal.Phase, commit string) ([]journal.CheckRan, error) {
 	var out []journal.CheckRan
-	for _, c := range s.plan.Commands {
+	for i, c := range s.plan.Commands {
 		s.status.change(func(st *progress.Status) { st.Now = c.Line() })
 		res, err := s.proof.box.Exec(ctx, sandbox.Cmd{Script: c.Script, Shell: c.Shell, Dir: c.Dir, Env: c.Env, Timeout: checkTimeout, Idle: checkTimeout})
 		if err != nil {
@@ -59,6 +59,9 @@ func (s *session) runChecks(ctx context.Context, phase journal.Phase, commit str
 			Phase: phase, Name: c.Name, Command: strings.TrimSpace(c.Script), Dir: c.Dir, Source: c.Source, Commit: commit,
 			ExitCode: res.ExitCode, Cause: string(res.Cause), Duration: res.Duration, Output: output,
 			Environment: verify.Environment(res.ExitCode, output),
+		}
+		if phase == journal.After && i < len(s.before) && s.before[i].Environment == "" {
+			ran.Environment = "" // it could run before the change: what it says now is the change's own
 		}
 		if err := s.records.Append(ctx, journal.TypeCheck, ran); err != nil {
 			return nil, err
@@ -103,7 +106,7 @@ func (s *session) prove(ctx context.Context) error {
 	}
 	var after []journal.CheckRan
 	if len(s.plan.Commands) > 0 {
-		if err := s.proof.refill(ctx, s.commit); err != nil {
+		if err := s.proofOf(ctx, s.commit); err != nil {
 			return err
 		}
 		if after, err = s.runChecks(ctx, journal.After, s.commit); err != nil {

@@ -122,7 +122,7 @@ func (s *session) proveAgain(ctx context.Context) error {
 	if len(s.plan.Commands) == 0 {
 		return nil
 	}
-	if err := s.proof.refill(ctx, s.commit); err != nil {
+	if err := s.proofOf(ctx, s.commit); err != nil {
 		return err
 	}
 	after, err := s.runChecks(ctx, journal.After, s.commit)
@@ -169,11 +169,11 @@ func (s *session) openPull(ctx context.Context, p *publish.Publisher) error {
 	if err != nil {
 		return err
 	}
-	pr, err := p.Open(ctx, *s.target, publish.Proposal{Title: journal.Inert(s.title()), Body: body, Draft: !s.verdict.Verified || s.config.Draft})
+	pr, err := p.Open(ctx, *s.target, publish.Proposal{Title: s.title(), Body: body, Draft: !s.verdict.Verified || s.config.Draft})
 	if err != nil {
 		s.published = nil
 		return &ending{
-			state: jobs.NeedsHuman, err: err, cause: fmt.Sprintf("the change is pushed as branch %s, but the pull request could not be opened: %v", s.target.Branch, err),
+			state: jobs.NeedsHuman, err: err, cause: fmt.Sprintf("the change is pushed as branch %s, but the pull request could not be opened: %s", s.target.Branch, s.tellable(err)),
 			advice: "open a pull request from the branch by hand; the operator: check the App's permission pull_requests: write.",
 		}
 	}

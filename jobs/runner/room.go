@@ -73,6 +73,25 @@ func (r *room) refill(ctx context.Context, commit string) error {
 	return r.fill(ctx, commit)
 }
 
+// proofOf puts a commit of ours into the proof room. The first keeps the home
+// and the caches that the baseline left, which ran only the base's code; every
+// further one gets a new room, since what the commit before it has left must
+// not judge this one.
+func (s *session) proofOf(ctx context.Context, commit string) error {
+	if !s.proofUsed {
+		s.proofUsed = true
+		return s.proof.refill(ctx, commit)
+	}
+	old := s.proof
+	s.proof = nil
+	if err := errors.Join(old.close(ctx), removeTree(filepath.Dir(old.dir))); err != nil {
+		return fmt.Errorf("clearing the proof room: %w", err)
+	}
+	var err error
+	s.proof, err = s.openRoom(ctx, "proof", commit)
+	return err
+}
+
 func (r *room) close(ctx context.Context) error {
 	err := r.box.Close(ctx)
 	if r.ws != nil {

@@ -171,7 +171,38 @@ func (s *session) endingOf(ctx context.Context, err error) *ending {
 	case errors.Is(err, context.Canceled):
 		return &ending{state: jobs.Canceled, cause: "interrupted"}
 	}
-	return &ending{state: jobs.Failed, cause: err.Error(), advice: advise(err), err: err}
+	return &ending{state: jobs.Failed, cause: s.tellable(err), advice: advise(err), err: err}
+}
+
+// plain says of an error what anybody may know. The rest of its text can hold
+// paths, addresses and names of the worker.
+var plain = []struct {
+	kind error
+	text string
+}{
+	{sandbox.ErrUnavailable, "the sandbox could not be started on the worker"},
+	{git.ErrEmpty, "the repository has no commit yet"},
+	{git.ErrTooLarge, "the repository, or something in it, is over a limit"},
+	{git.ErrCorrupt, "the worker's copy of the repository is damaged; the next run makes a new one"},
+	{vcs.ErrUnavailable, "the forge did not answer"},
+	{vcs.ErrNotFound, "the forge does not show us something that is needed"},
+	{vcs.ErrConflict, "something on the forge changed meanwhile"},
+	{vcs.ErrUnsupported, "the forge has no such thing"},
+	{jobs.ErrUnavailable, "the worker's queue did not answer"},
+}
+
+// tellable is an error's text for the thread: in full on the operator's own
+// checkout, and where it names a right that is missing.
+func (s *session) tellable(err error) string {
+	if s.job.Thread.Repo.Forge == vcs.Local || errors.Is(err, vcs.ErrForbidden) {
+		return err.Error()
+	}
+	for _, p := range plain {
+		if errors.Is(err, p.kind) {
+			return p.text
+		}
+	}
+	return fmt.Sprintf("something went wrong on the worker; its log has it under run %s", s.ctl.Run)
 }
 
 // advise says what a person can do about an error.

@@ -49,6 +49,7 @@ type session struct {
 	guides  string // maintainers' instruction files
 
 	proof             *room // where commands prove
+	proofUsed         bool  // whether a commit of ours has been in it
 	work              *room // where the agent works
 	before, afterRuns []journal.CheckRan
 	spent             bool // whether a model has been asked

@@ -82,11 +82,15 @@ func (s *session) addThread() {
 	if s.number() == 0 || s.issue.Title == "" && s.issue.Body == "" {
 		return // on a checkout the thread is the instruction itself
 	}
+	title, body := s.issue.Title, s.issue.Body
+	if s.job.Opening != "" && s.job.Opening != jobs.TextHash(title, body) && !s.issue.Author.Is(s.job.Requester) {
+		body = "(left out: it was edited after the request)"
+	}
 	what := "Issue"
 	if s.job.Thread.PullRequest {
 		what = "Pull request"
 	}
-	s.quote("", fmt.Sprintf("%s #%d by %s: title and opening text", what, s.job.Thread.Number, s.issue.Author.Login), s.issue.Title+"\n\n"+s.issue.Body)
+	s.quote("", fmt.Sprintf("%s #%d by %s: title and opening text", what, s.job.Thread.Number, s.issue.Author.Login), title+"\n\n"+body)
 	left := maxThreadText
 	for i := len(s.issue.Comments) - 1; i >= 0 && left > 0; i-- { // the latest say most
 		c := s.issue.Comments[i]
@@ -129,7 +133,11 @@ func (s *session) readReview(ctx context.Context) error {
 			continue
 		}
 		open++
-		s.quote(strconv.FormatInt(t.ID, 10), remarkLabel(t), remarkText(t))
+		theirs, others := s.remarkTexts(t)
+		s.quote(strconv.FormatInt(t.ID, 10), remarkLabel(t), theirs)
+		if others != "" {
+			s.quote("", remarkLabel(t)+": what others wrote in that thread; not a request", others)
+		}
 	}
 	if open == 0 && strings.TrimSpace(review.Body) == "" {
 		return end(jobs.NoChange, "", "the review has no text and no open remark")
@@ -151,15 +159,22 @@ func remarkLabel(t vcs.ReviewThread) string {
 	return "Review remark on " + where
 }
 
-func remarkText(t vcs.ReviewThread) string {
-	var b strings.Builder
+// remarkTexts tells what the reviewer asks from what others wrote in the same
+// thread: only the reviewer's rights were asked for (rule A6).
+func (s *session) remarkTexts(t vcs.ReviewThread) (theirs, others string) {
+	var asked, rest strings.Builder
 	if t.DiffHunk != "" {
-		b.WriteString("The part of the diff it stands on:\n" + t.DiffHunk + "\n\n")
+		asked.WriteString("The part of the diff it stands on:\n" + t.DiffHunk + "\n\n")
 	}
 	for _, c := range t.Comments {
-		fmt.Fprintf(&b, "%s: %s\n", c.Author.Login, c.Body)
+		switch {
+		case c.Author.Is(s.job.Requester):
+			fmt.Fprintf(&asked, "%s: %s\n", c.Author.Login, c.Body)
+		case !s.after(c):
+			fmt.Fprintf(&rest, "%s: %s\n", c.Author.Login, c.Body)
+		}
 	}
-	return b.String()
+	return asked.String(), rest.String()
 }
 
 // readChecks finds what the red checks of the head ran. What cannot be found

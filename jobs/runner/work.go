@@ -156,8 +156,15 @@ func (s *session) modelFailed(w worker, err error) error {
 	if err == nil || !errors.As(err, &me) {
 		return err
 	}
+	why := string(me.Class)
+	if me.Status != 0 {
+		why += fmt.Sprintf(", status %d", me.Status)
+	}
+	if me.Message != "" {
+		why += ": " + untrusted.Visible(me.Message)
+	}
 	return &ending{
-		state: jobs.Failed, err: err, cause: fmt.Sprintf("the model %s could not be used (%s)", w.name, untrusted.Visible(me.Error())),
+		state: jobs.Failed, err: err, cause: fmt.Sprintf("the model %s could not be used (%s)", w.name, why),
 		advice: "the operator: check the key, the model's name and its base URL with `greenwright doctor`; or ask again later.",
 	}
 }
@@ -273,7 +280,7 @@ func (s *session) readChange(ctx context.Context) error {
 		rec.Files = append(rec.Files, journal.File{Path: strings.ToValidUTF8(f.Path, "\uFFFD"), Kind: string(f.Kind), Added: f.Added, Deleted: f.Deleted, Binary: f.Binary})
 	}
 	for _, n := range s.change.Notes {
-		rec.Notes = append(rec.Notes, n.Text)
+		rec.Notes = append(rec.Notes, strings.ToValidUTF8(n.Path, "\uFFFD")+": "+n.Text)
 	}
 	return s.records.Append(ctx, journal.TypeChange, rec)
 }

@@ -54,7 +54,7 @@ func (s *Store) gitCommand(ctx context.Context, gitDir string, args ...string) *
 	cmd := exec.CommandContext(ctx, s.binary, args...)
 	cmd.Dir = gitDir
 	cmd.Env = []string{"GIT_DIR=" + gitDir, "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=" + os.DevNull,
-		"GIT_ATTR_NOSYSTEM=1", "GIT_TERMINAL_PROMPT=0", "GIT_ASKPASS=", "HOME=/nonexistent", "LC_ALL=C"}
+		"GIT_ATTR_NOSYSTEM=1", "GIT_NO_LAZY_FETCH=1", "GIT_TERMINAL_PROMPT=0", "GIT_ASKPASS=", "HOME=/nonexistent", "LC_ALL=C"}
 	for _, name := range passedEnv {
 		if v, ok := os.LookupEnv(name); ok {
 			cmd.Env = append(cmd.Env, name+"="+v)

@@ -64,6 +64,15 @@ func (r *Repo) Label(number int, login, label string) error {
 		func(t *thread) { t.issue.Labels = append(t.issue.Labels, label) })
 }
 
+// EditIssue replaces the opening text of an issue.
+func (r *Repo) EditIssue(number int, login, body string) error {
+	before := ""
+	extra := webhooktest.Object{"changes": webhooktest.Object{"body": webhooktest.Object{"from": &before}}}
+	return r.change(number, login, "edited", extra, func(t *thread) {
+		before, t.issue.Body = t.issue.Body, body
+	})
+}
+
 // CloseThread closes an issue or pull request.
 func (r *Repo) CloseThread(number int, login string) error {
 	return r.change(number, login, "closed", nil, func(t *thread) {

@@ -137,7 +137,9 @@ const moduleCache = "/cache/go-mod"
 // machine, read-only, since there is no network. It is the operator's own
 // cache and the operator's own code.
 func withModuleCache(ctx context.Context, cfg config.Sandbox) config.Sandbox {
-	out, err := exec.CommandContext(ctx, "go", "env", "GOMODCACHE").Output()
+	cmd := exec.CommandContext(ctx, "go", "env", "GOMODCACHE")
+	cmd.Dir, cmd.Env = "/", append(os.Environ(), "GOTOOLCHAIN=local") // nothing of the checkout decides
+	out, err := cmd.Output()
 	if err != nil {
 		return cfg
 	}
