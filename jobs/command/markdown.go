@@ -2,6 +2,7 @@ package command
 
 import (
 	"bytes"
+	"sync"
 
 	"github.com/yuin/goldmark"
 	"github.com/yuin/goldmark/ast"
@@ -11,11 +12,15 @@ import (
 // maxIndent is how far a command may be indented; four would be code.
 const maxIndent = 3
 
+// commonMark is goldmark's parser, made once: it keeps its state per call and
+// is safe for concurrent use, and making it costs more than most comments.
+var commonMark = sync.OnceValue(goldmark.DefaultParser) //nolint:gochecknoglobals // never changes
+
 // plainLines gives the offsets in src at which a line begins that is ordinary
 // text: the offset is that of its first character after up to three spaces.
 // Code, block quotes, HTML and link text are no ordinary text.
 func plainLines(src []byte) []int {
-	doc := goldmark.DefaultParser().Parse(text.NewReader(src))
+	doc := commonMark().Parse(text.NewReader(src))
 	var starts []int
 	_ = ast.Walk(doc, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
 		if !entering {

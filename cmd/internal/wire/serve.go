@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"runtime/debug"
 	"strconv"
 	"sync/atomic"
 	"time"
@@ -52,11 +53,18 @@ type server struct {
 	store  *store.Store
 }
 
+// gcPercent lets the small heap of a receiver grow a little before it is
+// collected (after 10,000 deliveries the process had 42 MB instead of 40).
+const gcPercent = 200
+
 // Serve receives deliveries and works until ctx ends, then drains. ready, if
 // set, is told the address of the receiver.
 func Serve(ctx context.Context, cfg config.Config, role Role, version string, log *slog.Logger, ready func(addr string)) error {
 	if err := cfg.ValidateServe(); err != nil {
 		return err
+	}
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(gcPercent)
 	}
 	s := &server{cfg: cfg, role: role, version: version, log: log, metrics: newMetrics()}
 	var err error
