@@ -46,7 +46,9 @@ fuzz: ## every fuzz target for FUZZTIME (30s)
 	  done; done
 
 bench: setup build ## the figures of docs/performance.md, as ratios of one run
-	$(GO) test -run '^$$' -bench . -benchtime 1x -timeout 30m ./...
+	GREENWRIGHT_BENCH_BINARY=$(CURDIR)/$(BIN)/greenwright $(GO) test -run '^$$' -bench . -benchtime 1x -timeout 30m ./cmd/internal/bench
+	$(GO) test -run '^$$' -bench . -benchtime 5x -timeout 30m ./vcs/git
+	$(GO) test -run '^$$' -bench . ./webhook
 
 clean: ## remove what make built
 	rm -rf $(BIN)
