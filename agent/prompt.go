@@ -47,6 +47,9 @@ func writeChecks(b *strings.Builder, checks []model.Check) {
 	b.WriteString("\nThe verifying commands; the platform runs them itself when you have finished:\n")
 	for _, c := range checks {
 		state := "passed before any edit"
+		if c.Unable != "" {
+			state = "cannot run here: " + c.Unable
+		}
 		if c.Red {
 			state = fmt.Sprintf("failed with exit code %d before any edit", c.ExitCode)
 		}

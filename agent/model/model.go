@@ -65,6 +65,9 @@ type Check struct {
 	ExitCode int      `json:"exit_code"`
 	Output   string   `json:"output,omitempty"` // sanitised, already reduced
 	Red      bool     `json:"red"`              // failed before the first edit
+	// Unable says why it cannot run here, empty if it can: its failure says
+	// nothing of the project.
+	Unable string `json:"unable,omitempty"`
 }
 
 // StopReason says why a reply ended.

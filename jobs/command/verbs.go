@@ -34,6 +34,16 @@ var verbs = []entry{
 	{verb: jobs.VerbUnlock, does: "forget a job that is stuck"},
 }
 
+// Known reports whether there is such a verb.
+func Known(v jobs.Verb) bool {
+	for _, e := range verbs {
+		if e.verb == v {
+			return true
+		}
+	}
+	return false
+}
+
 // Ready reports whether this version carries the verb out.
 func Ready(v jobs.Verb) bool {
 	for _, e := range verbs {

@@ -28,9 +28,6 @@ var headlines = map[jobs.State]string{
 
 // Headline is the report's first sentence.
 func (r Report) Headline() string {
-	if r.State == jobs.Verified && r.unable() > 0 {
-		return fmt.Sprintf("Done and verified by every command that can run in the sandbox; %d cannot.", r.unable())
-	}
 	if h, ok := headlines[r.State]; ok {
 		return h
 	}
@@ -49,7 +46,7 @@ func (r Report) Markdown() string {
 	if r.Advice != "" {
 		para("**What you can do:** %s", Line(r.Advice))
 	}
-	for _, section := range []string{r.checksTable(), r.changeList(), r.claims(), r.notVerified(), r.actionList(), r.noteList(), r.facts()} {
+	for _, section := range []string{r.checksTable(), r.redOutput(), r.changeList(), r.claims(), r.notVerified(), r.actionList(), r.noteList(), r.facts()} {
 		if section != "" {
 			para("%s", section)
 		}
@@ -57,15 +54,30 @@ func (r Report) Markdown() string {
 	return strings.TrimSpace(b.String())
 }
 
-// unable counts the commands that could not run after the change.
-func (r Report) unable() int {
-	n := 0
+// The output of red commands that a report shows.
+const (
+	shownOutputs     = 3
+	shownOutputLines = 20
+)
+
+// redOutput shows the last lines of what is red at the end.
+func (r Report) redOutput() string {
+	var parts []string
 	for _, c := range r.Checks {
-		if c.After != nil && c.After.Environment != "" {
-			n++
+		ran := c.After
+		if ran == nil {
+			ran = c.Before
 		}
+		if ran == nil || ran.Green() || strings.TrimSpace(ran.Output) == "" || len(parts) == shownOutputs {
+			continue
+		}
+		lines := strings.Split(strings.TrimRight(ran.Output, "\n"), "\n")
+		if n := len(lines) - shownOutputLines; n > 0 {
+			lines = append([]string{"…"}, lines[n:]...)
+		}
+		parts = append(parts, "The last lines of "+Code(c.Command)+":\n\n"+Fence("text", strings.Join(lines, "\n")))
 	}
-	return n
+	return strings.Join(parts, "\n\n")
 }
 
 func (r Report) checksTable() string {

@@ -17,6 +17,7 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 
 	"github.com/greenwright/greenwright/jobs"
+	"github.com/greenwright/greenwright/jobs/command"
 	"github.com/greenwright/greenwright/vcs"
 )
 
@@ -82,6 +83,9 @@ func (c Config) Validate() error {
 		}
 	}
 	for verb, level := range c.Commands {
+		if !command.Known(verb) {
+			errs = append(errs, fmt.Errorf("policy.commands.%s: there is no such command", verb))
+		}
 		if p, err := vcs.ParsePermission(level); err != nil {
 			errs = append(errs, fmt.Errorf("policy.commands.%s: %w", verb, err))
 		} else if p == vcs.PermissionNone {

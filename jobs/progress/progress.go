@@ -25,7 +25,9 @@ type Status struct {
 	State jobs.State
 	Cause string
 	// Now is what is being done at the moment, a few words; untrusted.
-	Now     string
+	Now string
+	// Done is the verifying command that ended last, and how; untrusted.
+	Done    string
 	Branch  string
 	HeadSHA string
 	Model   string

@@ -15,6 +15,7 @@ import (
 	"github.com/greenwright/greenwright/jobs/untrusted"
 	"github.com/greenwright/greenwright/jobs/verify"
 	"github.com/greenwright/greenwright/vcs"
+	"github.com/greenwright/greenwright/vcs/git"
 )
 
 // prepare finds out everything that needs the forge, and fetches.
@@ -55,6 +56,9 @@ func (s *session) fetch(ctx context.Context) error {
 	if b := s.job.Command.Options.Base; b != "" {
 		s.baseRef = b
 	}
+	if s.baseRef == "" && s.repo.Forge == vcs.Local {
+		return s.fetchDetached(ctx, remote)
+	}
 	if err := vcs.ValidateBranch(s.baseRef); err != nil {
 		return end(jobs.Failed, "name a branch of this repository after `--base`.", "%q is no branch", s.baseRef)
 	}
@@ -85,6 +89,20 @@ func (s *session) fetch(ctx context.Context) error {
 	}
 	s.trusted = tips["refs/heads/"+s.baseRef]
 	s.status.change(func(st *progress.Status) { st.HeadSHA = s.base })
+	return nil
+}
+
+// fetchDetached begins at the commit of a checkout that is on no branch, as
+// CI systems leave it.
+func (s *session) fetchDetached(ctx context.Context, remote vcs.Remote) error {
+	info, err := git.OpenLocal(remote.URL)
+	if err != nil {
+		return fmt.Errorf("reading the checkout: %w", err)
+	}
+	if _, err := s.mirror.Fetch(ctx, remote, info.Head); err != nil {
+		return fmt.Errorf("fetching: %w", err)
+	}
+	s.base, s.trusted = info.Head, info.Head
 	return nil
 }
 

@@ -67,9 +67,22 @@ func (s *session) runChecks(ctx context.Context, phase journal.Phase, commit str
 			return nil, err
 		}
 		s.log.Info("verifying command ran", "phase", phase, "command", c.Name, "exit_code", res.ExitCode, "cause", res.Cause, "duration", res.Duration)
+		s.status.change(func(st *progress.Status) { st.Done = doneLine(ran) })
 		out = append(out, ran)
 	}
 	return out, nil
+}
+
+// doneLine says in a line how a command ended.
+func doneLine(r journal.CheckRan) string {
+	how := fmt.Sprintf("exit %d", r.ExitCode)
+	switch {
+	case r.Environment != "":
+		how = r.Environment
+	case r.Cause != string(sandbox.Exited):
+		how = r.Cause
+	}
+	return fmt.Sprintf("%s: %s, %s", r.Name, how, r.Duration.Round(100*time.Millisecond))
 }
 
 // facts are the verifying commands as the agent is told of them.
@@ -79,7 +92,7 @@ func (s *session) facts(runs []journal.CheckRan) []model.Check {
 		c := s.plan.Commands[i]
 		out = append(out, model.Check{
 			Name: c.Name, Command: c.Line(), Dir: c.Dir, Env: c.Env, ExitCode: r.ExitCode, Output: r.Output,
-			Red: !r.Green() && r.Environment == "",
+			Red: !r.Green() && r.Environment == "", Unable: r.Environment,
 		})
 	}
 	return out

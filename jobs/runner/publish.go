@@ -141,9 +141,6 @@ func (s *session) ended() {
 	s.published = &ending{state: jobs.Unverified, cause: s.verdict.Why, advice: "look at the change before you merge it."}
 	if s.verdict.Verified {
 		s.published = &ending{state: jobs.Verified}
-		if s.verdict.Why != "every verifying command is green" {
-			s.published.cause = s.verdict.Why
-		}
 	}
 }
 

@@ -119,7 +119,7 @@ func (r *Runner) Run(ctx context.Context, job jobs.Job, ctl Control) (Result, er
 
 // run goes through the phases.
 func (s *session) run(ctx context.Context) error {
-	for _, phase := range []func(context.Context) error{s.begin, s.prepare, s.baseline, s.workAndVerify, s.publish} {
+	for _, phase := range []func(context.Context) error{s.begin, s.choose, s.prepare, s.baseline, s.workAndVerify, s.publish} {
 		if err := phase(ctx); err != nil {
 			return err
 		}
@@ -171,7 +171,11 @@ func (s *session) endingOf(ctx context.Context, err error) *ending {
 	case errors.Is(err, context.Canceled):
 		return &ending{state: jobs.Canceled, cause: "interrupted"}
 	}
-	return &ending{state: jobs.Failed, cause: s.tellable(err), advice: advise(err), err: err}
+	advice := advise(err)
+	if s.job.Thread.Repo.Forge == vcs.Local {
+		advice = "run it again with --verbose to see what happened before."
+	}
+	return &ending{state: jobs.Failed, cause: s.tellable(err), advice: advice, err: err}
 }
 
 // plain says of an error what anybody may know. The rest of its text can hold

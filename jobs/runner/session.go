@@ -52,7 +52,8 @@ type session struct {
 	proofUsed         bool  // whether a commit of ours has been in it
 	work              *room // where the agent works
 	before, afterRuns []journal.CheckRan
-	spent             bool // whether a model has been asked
+	who               []worker // who works, in turn
+	spent             bool     // whether a model has been asked
 
 	// What work and verify leave behind.
 	change    *git.ChangeSet

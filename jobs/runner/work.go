@@ -31,7 +31,7 @@ type worker struct {
 func (s *session) workers() ([]worker, error) {
 	name, language, price, err := s.language()
 	if err != nil {
-		return nil, end(jobs.Failed, "name a model that the operator has configured, as `--model driver/name`.", "model %s cannot be used: %s", name, err)
+		return nil, end(jobs.Failed, "the operator: set the key in the environment of greenwright; or name another model, as `--model driver/name`.", "model %s cannot be used: %s", name, err)
 	}
 	mech, _, err := s.cfg.Models.Model(Mechanic)
 	if err != nil {
@@ -53,19 +53,23 @@ func (s *session) workers() ([]worker, error) {
 	return []worker{lang, lang, lang}[:maxRounds], nil
 }
 
+// choose settles who works, before anything costs time: a key that is missing
+// is named at once.
+func (s *session) choose(context.Context) error {
+	var err error
+	s.who, err = s.workers()
+	return err
+}
+
 // workAndVerify lets the models work until the change is proved, or turns run
 // out.
 func (s *session) workAndVerify(ctx context.Context) error {
-	who, err := s.workers()
-	if err != nil {
-		return err
-	}
 	checks := s.facts(s.before)
-	if err := s.nothingToDo(who[0], checks); err != nil {
+	if err := s.nothingToDo(s.who[0], checks); err != nil {
 		return err
 	}
 	var feedback string
-	for round, w := range who {
+	for round, w := range s.who {
 		if s.state != jobs.Working {
 			if err := s.move(ctx, jobs.Working, fmt.Sprintf("turn %d, %s", round+1, w.name)); err != nil {
 				return err
@@ -75,7 +79,7 @@ func (s *session) workAndVerify(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		last := round == len(who)-1
+		last := round == len(s.who)-1
 		done, err := s.takeUp(ctx, w, outcome, last)
 		if err != nil || done {
 			return err
@@ -101,10 +105,24 @@ func (s *session) nothingToDo(first worker, checks []model.Check) error {
 		return end(jobs.NoChange, "run the check again: it may be flaky, or need what the sandbox does not have.", "the red check could not be reproduced: its command is green here, or cannot run here")
 	case jobs.KindFix:
 	}
+	if lacks := unable(checks); lacks != "" {
+		return end(jobs.NeedsHuman, "the operator: put what is missing where the sandbox sees it (below /usr, or by sandbox.mounts and sandbox.path), or name other commands under `verify`.", "not every verifying command can run in the sandbox, and the others are green: %s", lacks)
+	}
 	if len(checks) == 0 {
 		return end(jobs.NoChange, "name the commands that prove a change under `verify` in .greenwright.yml.", "no verifying command is known, so the mechanic has nothing to repair")
 	}
-	return end(jobs.NoChange, configure, "every verifying command that can run here is green, and no language model is configured")
+	return end(jobs.NoChange, configure, "every verifying command is green, and no language model is configured")
+}
+
+// unable names the commands that cannot run here, and what they lack.
+func unable(checks []model.Check) string {
+	var out []string
+	for _, c := range checks {
+		if c.Unable != "" {
+			out = append(out, c.Name+" "+c.Unable)
+		}
+	}
+	return strings.Join(out, "; ")
 }
 
 // let gives one model its turn.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -40,6 +41,16 @@ func Open(url vcs.Secret, now func() time.Time) (*Store, error) {
 	const dialTimeout, ioTimeout = 2 * time.Second, 5 * time.Second
 	opts.DialTimeout, opts.ReadTimeout, opts.WriteTimeout = dialTimeout, ioTimeout, ioTimeout
 	return &Store{redis: redis.NewClient(opts), scripts: newScripts(), now: now}, nil
+}
+
+// LogTo sends what go-redis itself has to say, which goes to standard error
+// otherwise, to a log. It holds for the whole process.
+func LogTo(log *slog.Logger) { redis.SetLogger(redisLog{log}) }
+
+type redisLog struct{ log *slog.Logger }
+
+func (l redisLog) Printf(_ context.Context, format string, v ...any) {
+	l.log.Debug("redis client", "text", fmt.Sprintf(format, v...))
 }
 
 // Close releases the connections.

@@ -73,7 +73,7 @@ func Judge(before, after []journal.CheckRan) journal.Verdict {
 			v.StillRed = append(v.StillRed, c.Command)
 		}
 	}
-	v.Verified = green > 0 && len(v.StillRed)+len(v.NewlyRed) == 0
+	v.Verified = green > 0 && unable+len(v.StillRed)+len(v.NewlyRed) == 0
 	v.Why = why(v, green, unable)
 	return v
 }
@@ -91,7 +91,7 @@ func why(v journal.Verdict, green, unable int) string {
 	case green == 0:
 		return "none of the verifying commands can run in the sandbox"
 	case unable > 0:
-		return fmt.Sprintf("green by every command that can run here; %d cannot", unable)
+		return fmt.Sprintf("green by every command that can run in the sandbox, but %d cannot", unable)
 	}
 	return "every verifying command is green"
 }
