@@ -16,7 +16,7 @@ import (
 )
 
 func newEvent(g *globals) *cobra.Command {
-	c := &cobra.Command{Use: "event", Short: "Look at webhook events", Args: misuse(cobra.NoArgs)}
+	c := &cobra.Command{Use: "event", Short: "Look at webhook events", Args: unknownCommand, RunE: showHelp}
 	c.AddCommand(newExplain(g))
 	return c
 }

@@ -9,7 +9,7 @@ import (
 )
 
 func newJournal() *cobra.Command {
-	c := &cobra.Command{Use: "journal", Short: "Look at the audit record of runs", Args: misuse(cobra.NoArgs)}
+	c := &cobra.Command{Use: "journal", Short: "Look at the audit record of runs", Args: unknownCommand, RunE: showHelp}
 	c.AddCommand(&cobra.Command{
 		Use: "verify FILE", Short: "Check a journal's hash chain", Args: misuse(cobra.ExactArgs(1)),
 		RunE: func(c *cobra.Command, args []string) error {
@@ -17,8 +17,8 @@ func newJournal() *cobra.Command {
 			if err != nil {
 				return &exitError{code: exitFailed, err: err}
 			}
-			if len(records) == 0 {
-				return &exitError{code: exitFailed, err: fmt.Errorf("%s holds no record", args[0])}
+			if err := whole(args[0], records); err != nil {
+				return err
 			}
 			_, err = fmt.Fprintf(c.OutOrStdout(), "%d records, whole; head %s\n", len(records), records[len(records)-1].Hash)
 			return err
@@ -30,6 +30,9 @@ func newJournal() *cobra.Command {
 			if err != nil {
 				return &exitError{code: exitFailed, err: err}
 			}
+			if len(records) == 0 {
+				return whole(args[0], records)
+			}
 			report, err := journal.Fold(records)
 			if err != nil {
 				return &exitError{code: exitFailed, err: err}
@@ -39,4 +42,16 @@ func newJournal() *cobra.Command {
 		},
 	})
 	return c
+}
+
+// whole refuses a journal that has no end: its run lives, was killed, or the
+// last records were cut off.
+func whole(name string, records []journal.Record) error {
+	if len(records) == 0 {
+		return &exitError{code: exitFailed, err: fmt.Errorf("%s holds no record", name)}
+	}
+	if last := records[len(records)-1]; last.Type != journal.TypeEnded {
+		return &exitError{code: exitFailed, err: fmt.Errorf("%s: the %d records hold together, but the last is no end: the run lives, was killed, or records were cut off", name, len(records))}
+	}
+	return nil
 }

@@ -77,7 +77,7 @@ func newRoot(version string) *cobra.Command {
 	g := &globals{version: version}
 	root := &cobra.Command{
 		Use: "greenwright", Short: "A self-hosted bot that turns red into green", SilenceUsage: true, SilenceErrors: true,
-		Args: cobra.NoArgs,
+		Version: version, Args: unknownCommand, RunE: showHelp,
 	}
 	root.PersistentFlags().StringVar(&g.config, "config", "", "configuration file (default "+config.FileName+" where there is one)")
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
@@ -85,6 +85,22 @@ func newRoot(version string) *cobra.Command {
 	})
 	root.AddCommand(newServe(g), newRun(g), newDoctor(g), newEvent(g), newJournal(), newVersion(g))
 	return root
+}
+
+// showHelp is what a command that only has subcommands does.
+func showHelp(c *cobra.Command, _ []string) error { return c.Help() }
+
+// unknownCommand refuses a subcommand that is not there.
+func unknownCommand(c *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	c.SuggestionsMinimumDistance = 2 // cobra sets it only on its own way
+	err := fmt.Errorf("there is no command %q (see %s --help)", args[0], c.CommandPath())
+	if near := c.SuggestionsFor(args[0]); len(near) > 0 {
+		err = fmt.Errorf("there is no command %q: did you mean %q?", args[0], near[0])
+	}
+	return &exitError{code: exitMisuse, err: err}
 }
 
 // misuse makes argument faults exit with 2.

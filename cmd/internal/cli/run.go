@@ -33,6 +33,11 @@ func newRun(g *globals) *cobra.Command {
 			if strings.TrimSpace(opts.Task) == "" {
 				return &exitError{code: exitMisuse, err: errors.New("--task is needed: say what should be done, e.g. --task 'make the checks green'")}
 			}
+			for _, v := range opts.Verify {
+				if strings.TrimSpace(v) == "" {
+					return &exitError{code: exitMisuse, err: errors.New("--verify is empty: give a command, or leave it out for those of the CI or the build files")}
+				}
+			}
 			cfg, err := g.load()
 			if err != nil {
 				return err
@@ -71,6 +76,7 @@ func endRun(ctx context.Context, show shower, res wire.RunResult, err error) err
 		if ctx.Err() != nil {
 			return &exitError{code: exitInterrupted, err: errors.New("interrupted")}
 		}
+		show.failed(err)
 		return &exitError{code: exitFailed, err: err}
 	}
 	if err := show.result(res); err != nil {

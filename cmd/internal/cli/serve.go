@@ -26,6 +26,12 @@ func newServe(g *globals) *cobra.Command {
 			if err != nil {
 				return &exitError{code: exitMisuse, err: err}
 			}
+			if err := cfg.ValidateServe(); err != nil {
+				return &exitError{code: exitMisuse, err: err}
+			}
+			if role != string(wire.RoleAll) && cfg.Redis.URL == "" {
+				return &exitError{code: exitMisuse, err: fmt.Errorf("--role %s: set GREENWRIGHT_REDIS_URL: the roles share nothing but Redis, and a private one would be seen by this process alone", role)}
+			}
 			return wire.Serve(c.Context(), cfg, wire.Role(role), g.version, log, nil)
 		},
 	}

@@ -1,12 +1,8 @@
 package config
 
 import (
-	"errors"
-	"fmt"
-	"net/url"
 	"os"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/greenwright/greenwright/agent"
@@ -22,7 +18,7 @@ import (
 type Config struct {
 	// Listen is the address of the webhook receiver.
 	Listen string `yaml:"listen" env:"GREENWRIGHT_LISTEN"`
-	// InternalListen is the address of metrics; empty serves none.
+	// InternalListen is the address of metrics; empty or "off" serves none.
 	InternalListen string `yaml:"internal_listen" env:"GREENWRIGHT_INTERNAL_LISTEN"`
 	// DataDir holds mirrors, live runs, artifacts and the embedded Redis.
 	DataDir string `yaml:"data_dir" env:"GREENWRIGHT_DATA_DIR"`
@@ -177,70 +173,7 @@ func defaultDataDir() string {
 	}
 	home, err := os.UserHomeDir()
 	if err != nil {
-		return filepath.Join(os.TempDir(), "greenwright")
+		return "" // a place that anybody could make first would not do
 	}
 	return filepath.Join(home, ".local", "state", "greenwright")
-}
-
-// Validate names every fault.
-func (c Config) Validate() error {
-	var faults []error
-	fault := func(format string, args ...any) { faults = append(faults, fmt.Errorf(format, args...)) }
-	if !strings.HasPrefix(c.CommandPrefix, "/") || strings.ContainsAny(c.CommandPrefix, " \t\n") || len(c.CommandPrefix) < 2 {
-		fault("command_prefix: %q: want a slash and a word, e.g. /agent", c.CommandPrefix)
-	}
-	if c.BranchPrefix == "" || vcs.ValidateBranch(c.BranchPrefix+"x") != nil {
-		fault("branch_prefix: %q cannot begin a branch name", c.BranchPrefix)
-	}
-	if !filepath.IsAbs(c.DataDir) {
-		fault("data_dir: %q: want an absolute path", c.DataDir)
-	}
-	if driver, name, ok := strings.Cut(c.Models.Default, "/"); !ok || name == "" || !knownDriver(driver) {
-		fault("models.default: %q: want driver/model, with a driver of anthropic, openai, mechanic", c.Models.Default)
-	}
-	switch c.Models.OpenAI.API {
-	case "auto", "responses", "chat":
-	default:
-		fault("models.openai.api: %q: want auto, responses or chat", c.Models.OpenAI.API)
-	}
-	for name, base := range map[string]string{"models.anthropic.base_url": c.Models.Anthropic.BaseURL, "models.openai.base_url": c.Models.OpenAI.BaseURL} {
-		if u, err := url.Parse(base); base != "" && (err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https") {
-			fault("%s: %q: want http(s)://host/path", name, base)
-		}
-	}
-	if c.Sandbox.Driver != "auto" && c.Sandbox.Driver != "bwrap" {
-		fault("sandbox.driver: %q: want auto or bwrap", c.Sandbox.Driver)
-	}
-	for _, m := range c.Sandbox.Mounts {
-		if _, err := os.Stat(m.Source); err != nil || !filepath.IsAbs(m.Source) || !filepath.IsAbs(m.Target) {
-			fault("sandbox.mounts: %q at %q: want a directory or file that is there, by its absolute path, and an absolute target", m.Source, m.Target)
-		}
-	}
-	if c.Jobs.Concurrency < 1 {
-		fault("jobs.concurrency: %d: want at least 1", c.Jobs.Concurrency)
-	}
-	if c.Log.Format != "text" && c.Log.Format != "json" {
-		fault("log.format: %q: want text or json", c.Log.Format)
-	}
-	return errors.Join(append(faults, c.Policy.Validate())...)
-}
-
-func knownDriver(name string) bool {
-	return name == "anthropic" || name == "openai" || name == "mechanic"
-}
-
-// ValidateServe names what `serve` needs besides.
-func (c Config) ValidateServe() error {
-	g := c.Forges.GitHub
-	if g == nil {
-		return errors.New("forges: none is configured: set forges.github in greenwright.yml, or GREENWRIGHT_GITHUB_TOKEN and GREENWRIGHT_GITHUB_WEBHOOK_SECRET in the environment")
-	}
-	var faults []error
-	if len(g.Secrets) == 0 {
-		faults = append(faults, errors.New("forges.github: no webhook secret: set GREENWRIGHT_GITHUB_WEBHOOK_SECRET or webhook_secret_files; deliveries cannot be trusted without one"))
-	}
-	if g.Token == "" && g.PrivateKey == "" {
-		faults = append(faults, errors.New("forges.github: no credential: set app_id and private_key_file for an App, or GREENWRIGHT_GITHUB_TOKEN"))
-	}
-	return errors.Join(faults...)
 }

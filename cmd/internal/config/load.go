@@ -96,6 +96,7 @@ var unknownField = regexp.MustCompile(`line (\d+): field (\S+) not found in type
 func explain(text string) string {
 	keys := keysOf(reflect.TypeFor[Config](), map[reflect.Type]bool{})
 	text = strings.TrimPrefix(strings.ReplaceAll(text, "yaml: unmarshal errors:\n", ""), "yaml: ")
+	text = strings.ReplaceAll(strings.TrimSpace(text), "\n  ", "\n")
 	return unknownField.ReplaceAllStringFunc(text, func(m string) string {
 		parts := unknownField.FindStringSubmatch(m)
 		out := fmt.Sprintf("line %s: unknown key %q", parts[1], parts[2])

@@ -6,6 +6,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/greenwright/greenwright/cmd/internal/plaintext"
 	"github.com/greenwright/greenwright/jobs/journal"
 )
 
@@ -56,11 +57,11 @@ func (s *stage) texts(o *outcome) {
 		if o.pull.Author.Is(s.hub.Bot()) {
 			s.out.section("%s: pull request #%d as its readers see it", name, o.pull.Number)
 			s.out.line("   %s\n", s.out.paint(bold, visible(o.pull.Title)))
-			s.out.block(readable(o.pull.Body))
+			s.out.block(plaintext.Readable(o.pull.Body))
 		}
 	}
 	s.out.section("%s: the audit summary, as thread #%d shows it", name, o.thread)
-	s.out.block(readable(o.comment.Body))
+	s.out.block(plaintext.Readable(o.comment.Body))
 }
 
 func (s *stage) proof(o *outcome) {

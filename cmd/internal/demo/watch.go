@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/greenwright/greenwright/cmd/internal/plaintext"
 	"github.com/greenwright/greenwright/jobs"
 	"github.com/greenwright/greenwright/vcs"
 	"github.com/greenwright/greenwright/vcs/vcstest"
@@ -180,7 +181,7 @@ func ended(body string) bool { return !strings.Contains(body, lastBox) }
 // gist is a comment in a line: its first sentence and what is being done.
 func gist(body string) string {
 	var first, now string
-	for line := range strings.Lines(readable(body)) {
+	for line := range strings.Lines(plaintext.Readable(body)) {
 		line = strings.TrimSpace(line)
 		if _, what, ok := strings.Cut(line, " — "); ok && strings.HasPrefix(line, "- [ ]") {
 			now = ", " + what

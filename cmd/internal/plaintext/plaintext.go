@@ -1,4 +1,8 @@
-package demo
+// Package plaintext shows the Markdown that Greenwright writes on a terminal,
+// about as a person reads it on the forge. It is pure and knows no more of
+// Markdown and HTML than that needs. `greenwright run` and the demonstration
+// use it.
+package plaintext
 
 import (
 	"regexp"
@@ -12,9 +16,9 @@ var htmlComment = regexp.MustCompile(`(?s)<!--.*?-->`)
 // them.
 var elements = []string{"<details><summary>", "▾ ", "</summary>", "", "</details>", "", "<sub>", "", "</sub>", "", "\r", ""}
 
-// readable shows a comment's Markdown about as a person reads it: what is
+// Readable shows a comment's Markdown about as a person reads it: what is
 // hidden is left out, tables are aligned, empty lines do not pile up.
-func readable(body string) string {
+func Readable(body string) string {
 	var out []string
 	var table [][]string
 	flush := func() {

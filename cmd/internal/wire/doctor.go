@@ -87,7 +87,7 @@ func checkSandbox(ctx context.Context, cfg config.Config, _ *slog.Logger) []Find
 // oldestRedis is what asynq asks for.
 const oldestRedis = "4.0"
 
-func checkRedis(ctx context.Context, cfg config.Config, _ *slog.Logger) []Finding {
+func checkRedis(ctx context.Context, cfg config.Config, log *slog.Logger) []Finding {
 	if cfg.Redis.URL == "" {
 		path, err := exec.LookPath("redis-server")
 		if err != nil {
@@ -95,6 +95,7 @@ func checkRedis(ctx context.Context, cfg config.Config, _ *slog.Logger) []Findin
 		}
 		return found("redis", OK, "", "`serve` starts a private %s with an append-only file", path)
 	}
+	store.LogTo(log)
 	st, err := store.Open(cfg.Redis.URL, time.Now)
 	if err != nil {
 		return found("redis", Failure, "mend the URL", "%s", err)

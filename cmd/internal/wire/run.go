@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"time"
 
@@ -63,10 +64,13 @@ func Run(ctx context.Context, cfg config.Config, opts RunOptions, version string
 	if err != nil {
 		return RunResult{}, err
 	}
-	cfg.Sandbox = withModuleCache(ctx, cfg.Sandbox)
+	cfg.Sandbox = withModuleCache(ctx, cfg.Sandbox, opts.Say)
 	run, err := makeRunner(cfg, d, box, map[vcs.ForgeName]vcs.Forge{vcs.Local: forge}, version, log)
 	if err != nil {
 		return RunResult{}, err
+	}
+	if err := run.Sweep(); err != nil {
+		opts.Say("note: what dead runs left could not be removed: %v", err)
 	}
 	return runLocal(ctx, run, d, forge, opts)
 }
@@ -96,10 +100,13 @@ func firstLine(s string) string {
 	return line
 }
 
+// scpLike is git's short form of an ssh address, user@host:path.
+var scpLike = regexp.MustCompile(`^[\w.-]+@[\w.-]+:`)
+
 // checkout is the directory to work on; an URL is cloned into the working
 // directory first, with the operator's own git and credentials.
 func checkout(ctx context.Context, opts RunOptions) (string, error) {
-	if !strings.Contains(opts.Repo, "://") {
+	if !strings.Contains(opts.Repo, "://") && !scpLike.MatchString(opts.Repo) {
 		if st, err := os.Stat(opts.Repo); err != nil || !st.IsDir() {
 			return "", fmt.Errorf("%w: --repo %q is neither a directory nor an URL", vcs.ErrInvalid, opts.Repo)
 		}
@@ -136,7 +143,7 @@ const moduleCache = "/cache/go-mod"
 // withModuleCache lets Go inside use the modules that were downloaded on this
 // machine, read-only, since there is no network. It is the operator's own
 // cache and the operator's own code.
-func withModuleCache(ctx context.Context, cfg config.Sandbox) config.Sandbox {
+func withModuleCache(ctx context.Context, cfg config.Sandbox, say func(string, ...any)) config.Sandbox {
 	cmd := exec.CommandContext(ctx, "go", "env", "GOMODCACHE")
 	cmd.Dir, cmd.Env = "/", append(os.Environ(), "GOTOOLCHAIN=local") // nothing of the checkout decides
 	out, err := cmd.Output()
@@ -144,7 +151,11 @@ func withModuleCache(ctx context.Context, cfg config.Sandbox) config.Sandbox {
 		return cfg
 	}
 	dir := filepath.Join(strings.TrimSpace(string(out)), "cache", "download")
-	if st, err := os.Stat(dir); err != nil || !st.IsDir() || !passable(dir) {
+	if st, err := os.Stat(dir); err != nil || !st.IsDir() {
+		return cfg
+	}
+	if !passable(dir) {
+		say("note: the accounts that commands run under cannot reach the Go module cache %s: modules count as missing; set GOMODCACHE to a place where every account may pass, or run as another user than root", dir)
 		return cfg
 	}
 	cfg.Mounts = append(cfg.Mounts, sandbox.Mount{Source: dir, Target: moduleCache})

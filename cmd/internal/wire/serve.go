@@ -86,6 +86,7 @@ func Serve(ctx context.Context, cfg config.Config, role Role, version string, lo
 
 // openRedis takes the configured Redis or starts a private one.
 func (s *server) openRedis(ctx context.Context) (closeAll func(), died <-chan error, err error) {
+	store.LogTo(s.log)
 	s.redis = s.cfg.Redis.URL
 	stop := func() error { return nil }
 	if s.redis == "" {
@@ -100,6 +101,9 @@ func (s *server) openRedis(ctx context.Context) (closeAll func(), died <-chan er
 	}
 	if err != nil {
 		return nil, nil, errors.Join(err, stop())
+	}
+	if err := s.client.Ping(ctx); err != nil {
+		s.log.Error("redis does not answer: check GREENWRIGHT_REDIS_URL; until it does, deliveries get 503 and no job runs", "error", err)
 	}
 	return func() {
 		if err := errors.Join(s.store.Close(), s.client.Close(), stop()); err != nil {
@@ -136,7 +140,7 @@ func (s *server) run(ctx context.Context, died <-chan error, ready func(string))
 		}
 		group.Go(func() error { return s.http(ctx, s.cfg.Listen, handler, ready) })
 	}
-	if s.cfg.InternalListen != "" {
+	if s.cfg.InternalListen != "" && s.cfg.InternalListen != "off" {
 		group.Go(func() error { return s.http(ctx, s.cfg.InternalListen, s.internal(), nil) })
 	}
 	return group.Wait()
@@ -153,7 +157,7 @@ func (s *server) learnSelf(ctx context.Context) {
 			s.log.Info("forge knows us", "forge", vcs.GitHub, "login", self.Login, "id", self.ID)
 			return
 		} else if ctx.Err() == nil {
-			s.log.Warn("forge does not say who we are", "forge", vcs.GitHub, "error", err)
+			s.log.Warn("forge does not say who we are: check forges.github and the network, greenwright doctor helps", "forge", vcs.GitHub, "error", err)
 		}
 		timer := time.NewTimer(selfRetry)
 		select {

@@ -1,0 +1,119 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/greenwright/greenwright/vcs"
+)
+
+// faults collects what is wrong.
+type faults []error
+
+func (f *faults) add(format string, args ...any) { *f = append(*f, fmt.Errorf(format, args...)) }
+
+// Validate names every fault.
+func (c Config) Validate() error {
+	var f faults
+	c.validateNames(&f)
+	c.Models.validate(&f)
+	c.Sandbox.validate(&f)
+	c.validateNumbers(&f)
+	return errors.Join(append(f, c.Policy.Validate())...)
+}
+
+func (c Config) validateNames(f *faults) {
+	if !strings.HasPrefix(c.CommandPrefix, "/") || strings.ContainsAny(c.CommandPrefix, " \t\n") || len(c.CommandPrefix) < 2 {
+		f.add("command_prefix: %q: want a slash and a word, e.g. /agent", c.CommandPrefix)
+	}
+	if c.BranchPrefix == "" || vcs.ValidateBranch(c.BranchPrefix+"x") != nil {
+		f.add("branch_prefix: %q cannot begin a branch name", c.BranchPrefix)
+	}
+	switch {
+	case c.DataDir == "":
+		f.add("data_dir: there is no home directory to put it in: set GREENWRIGHT_DATA_DIR")
+	case !filepath.IsAbs(c.DataDir):
+		f.add("data_dir: %q: want an absolute path", c.DataDir)
+	}
+	if c.Log.Format != "text" && c.Log.Format != "json" {
+		f.add("log.format: %q: want text or json", c.Log.Format)
+	}
+}
+
+func (c Models) validate(f *faults) {
+	if driver, name, ok := strings.Cut(c.Default, "/"); !ok || name == "" || !knownDriver(driver) {
+		f.add("models.default: %q: want driver/model, with a driver of anthropic, openai, mechanic", c.Default)
+	}
+	switch c.OpenAI.API {
+	case "auto", "responses", "chat":
+	default:
+		f.add("models.openai.api: %q: want auto, responses or chat", c.OpenAI.API)
+	}
+	for name, base := range map[string]string{"models.anthropic.base_url": c.Anthropic.BaseURL, "models.openai.base_url": c.OpenAI.BaseURL} {
+		if u, err := url.Parse(base); base != "" && (err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https") {
+			f.add("%s: %q: want http(s)://host/path", name, base)
+		}
+	}
+}
+
+func (c Sandbox) validate(f *faults) {
+	if c.Driver != "auto" && c.Driver != "bwrap" {
+		f.add("sandbox.driver: %q: want auto or bwrap", c.Driver)
+	}
+	for _, kv := range c.Env {
+		if name, _, ok := strings.Cut(kv, "="); !ok || name == "" {
+			f.add("sandbox.env: %q: want NAME=value", kv)
+		}
+	}
+	for _, dir := range c.Path {
+		if !filepath.IsAbs(dir) {
+			f.add("sandbox.path: %q: want an absolute path", dir)
+		}
+	}
+	for _, m := range c.Mounts {
+		if _, err := os.Stat(m.Source); err != nil || !filepath.IsAbs(m.Source) || !filepath.IsAbs(m.Target) {
+			f.add("sandbox.mounts: %q at %q: want a directory or file that is there, by its absolute path, and an absolute target", m.Source, m.Target)
+		}
+	}
+}
+
+func (c Config) validateNumbers(f *faults) {
+	if c.Jobs.Concurrency < 1 {
+		f.add("jobs.concurrency: %d: want at least 1", c.Jobs.Concurrency)
+	}
+	for name, v := range map[string]int64{
+		"limits.steps": int64(c.Limits.Steps), "limits.tool_calls": int64(c.Limits.ToolCalls), "limits.wall_clock": int64(c.Limits.WallClock),
+		"limits.context_tokens": int64(c.Limits.ContextTokens), "limits.input_tokens": c.Limits.InputTokens, "limits.output_tokens": c.Limits.OutputTokens,
+		"limits.usd": int64(c.Limits.USD * microUSD), "jobs.drain": int64(c.Jobs.Drain),
+		"sandbox.limits.wall_clock": int64(c.Sandbox.Limits.WallClock), "sandbox.limits.idle": int64(c.Sandbox.Limits.Idle),
+		"sandbox.limits.output_bytes": c.Sandbox.Limits.OutputBytes, "sandbox.limits.file_bytes": c.Sandbox.Limits.FileBytes,
+	} {
+		if v < 0 {
+			f.add("%s: must not be negative", name)
+		}
+	}
+}
+
+func knownDriver(name string) bool {
+	return name == "anthropic" || name == "openai" || name == "mechanic"
+}
+
+// ValidateServe names what `serve` needs besides.
+func (c Config) ValidateServe() error {
+	g := c.Forges.GitHub
+	if g == nil {
+		return errors.New("forges: none is configured: set forges.github in greenwright.yml, or GREENWRIGHT_GITHUB_TOKEN and GREENWRIGHT_GITHUB_WEBHOOK_SECRET in the environment")
+	}
+	var faults []error
+	if len(g.Secrets) == 0 {
+		faults = append(faults, errors.New("forges.github: no webhook secret: set GREENWRIGHT_GITHUB_WEBHOOK_SECRET or webhook_secret_files; deliveries cannot be trusted without one"))
+	}
+	if g.Token == "" && g.PrivateKey == "" {
+		faults = append(faults, errors.New("forges.github: no credential: set app_id and private_key_file for an App, or GREENWRIGHT_GITHUB_TOKEN"))
+	}
+	return errors.Join(faults...)
+}
