@@ -36,6 +36,20 @@ func repair() []modeltest.Step {
 	}
 }
 
+// TestTemplateOfThePullRequest: the repository's own is kept below the report
+// (rule O1).
+func TestTemplateOfThePullRequest(t *testing.T) {
+	files := project()
+	files[".github/PULL_REQUEST_TEMPLATE.md"] = "## Checklist\n\n- [ ] I have read the rules\n"
+	w := start(t, files, repair(), func(c *config.Config) { c.Models.Default = "anthropic/scripted" })
+	number, _ := w.issue("Adding is wrong", "", "/agent fix")
+	w.awaitText(number, "Done and verified")
+	body := w.pulls()[0].Body
+	if report, template := strings.Index(body, "Done and verified"), strings.Index(body, "## Checklist\n\n- [ ] I have read the rules"); report < 0 || template < report {
+		t.Errorf("the pull request says:\n%s", body)
+	}
+}
+
 func TestFixFromComment(t *testing.T) {
 	protocols := map[string]option{
 		"anthropic":        func(c *config.Config) { c.Models.Default = "anthropic/scripted" },
