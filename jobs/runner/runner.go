@@ -18,10 +18,14 @@ import (
 	"github.com/greenwright/greenwright/vcs/git"
 )
 
-// Models resolves "driver/model" to a model and its price.
+// Models resolves "driver/model" to a model and its price. waiting, if set, is
+// told before a request is sent again because the service did not answer.
 type Models interface {
-	Model(name string) (model.Model, model.Price, error)
+	Model(name string, waiting Waiting) (model.Model, model.Price, error)
 }
+
+// Waiting is told that try number try has failed and how long the pause is.
+type Waiting func(try int, pause time.Duration, cause error)
 
 // Mechanic is the name of the driver without a language model.
 const Mechanic = "mechanic/auto"

@@ -146,8 +146,17 @@ func (s *session) language() (name string, m model.Model, price model.Price, err
 	if name == "" || name == Mechanic {
 		return Mechanic, nil, price, nil
 	}
-	m, price, err = s.cfg.Models.Model(name)
+	m, price, err = s.cfg.Models.Model(name, s.waiting)
 	return name, m, price, err
+}
+
+// waiting shows that a model's service does not answer, which otherwise looks
+// as if the run hung.
+func (s *session) waiting(try int, pause time.Duration, cause error) {
+	s.log.Warn("model does not answer, trying again", "try", try, "pause", pause, "error", cause)
+	s.status.change(func(st *progress.Status) {
+		st.Now = fmt.Sprintf("the model does not answer; try %d in %s", try+1, pause.Round(time.Second))
+	})
 }
 
 // conclude records the end, keeps what was not published, and makes the

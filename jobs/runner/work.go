@@ -33,7 +33,7 @@ func (s *session) workers() ([]worker, error) {
 	if err != nil {
 		return nil, end(jobs.Failed, "the operator: set the key in the environment of greenwright; or name another model, as `--model driver/name`.", "model %s cannot be used: %s", name, err)
 	}
-	mech, _, err := s.cfg.Models.Model(Mechanic)
+	mech, _, err := s.cfg.Models.Model(Mechanic, nil)
 	if err != nil {
 		return nil, fmt.Errorf("making the mechanic: %w", err)
 	}

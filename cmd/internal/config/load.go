@@ -97,6 +97,7 @@ func explain(text string) string {
 	keys := keysOf(reflect.TypeFor[Config](), map[reflect.Type]bool{})
 	text = strings.TrimPrefix(strings.ReplaceAll(text, "yaml: unmarshal errors:\n", ""), "yaml: ")
 	text = strings.ReplaceAll(strings.TrimSpace(text), "\n  ", "\n")
+	text = strings.ReplaceAll(text, "into time.Duration", "into a duration such as 15m")
 	return unknownField.ReplaceAllStringFunc(text, func(m string) string {
 		parts := unknownField.FindStringSubmatch(m)
 		out := fmt.Sprintf("line %s: unknown key %q", parts[1], parts[2])

@@ -141,7 +141,7 @@ func checkModel(_ context.Context, cfg config.Config, _ *slog.Logger) []Finding 
 	if name == runner.Mechanic {
 		return found("model", Warning, "set models.default and a key (ANTHROPIC_API_KEY, OPENAI_API_KEY or OPENAI_BASE_URL)", "only the mechanic: formatters and linters are repaired, questions and bugs are not")
 	}
-	if _, _, err := (models{cfg.Models}).Model(name); err != nil {
+	if _, _, err := (models{cfg.Models}).Model(name, nil); err != nil {
 		return found("model", Failure, "set the key in the environment", "%s: %s", name, err)
 	}
 	return found("model", OK, "", "%s is configured (not asked: that would cost money)", name)

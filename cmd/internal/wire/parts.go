@@ -92,7 +92,7 @@ func boxDriver(ctx context.Context, cfg config.Sandbox, state string) (sandbox.D
 type models struct{ cfg config.Models }
 
 // Model makes the driver of a model.
-func (m models) Model(name string) (model.Model, model.Price, error) {
+func (m models) Model(name string, waiting runner.Waiting) (model.Model, model.Price, error) {
 	driver, id, _ := strings.Cut(name, "/")
 	price := m.price(name)
 	switch driver {
@@ -106,7 +106,7 @@ func (m models) Model(name string) (model.Model, model.Price, error) {
 		if err != nil {
 			return nil, price, err
 		}
-		return model.WithRetry(d, model.RetryConfig{}), price, nil
+		return model.WithRetry(d, model.RetryConfig{BeforeRetry: waiting}), price, nil
 	case "openai":
 		if m.cfg.OpenAI.Key == "" && m.cfg.OpenAI.BaseURL == "" {
 			return nil, price, errors.New("neither OPENAI_API_KEY nor OPENAI_BASE_URL is set")
@@ -115,7 +115,7 @@ func (m models) Model(name string) (model.Model, model.Price, error) {
 		if err != nil {
 			return nil, price, err
 		}
-		return model.WithRetry(d, model.RetryConfig{}), price, nil
+		return model.WithRetry(d, model.RetryConfig{BeforeRetry: waiting}), price, nil
 	}
 	return nil, price, fmt.Errorf("%w: there is no model driver %q: anthropic, openai and mechanic are", vcs.ErrInvalid, driver)
 }
