@@ -64,7 +64,7 @@ func Run(ctx context.Context, cfg config.Config, opts RunOptions, version string
 	if err != nil {
 		return RunResult{}, err
 	}
-	cfg.Sandbox = withModuleCache(ctx, cfg.Sandbox, opts.Say)
+	cfg.Sandbox = withModuleCache(ctx, cfg.Sandbox, forge.Root(), opts.Say)
 	run, err := makeRunner(cfg, d, box, map[vcs.ForgeName]vcs.Forge{vcs.Local: forge}, version, log)
 	if err != nil {
 		return RunResult{}, err
@@ -143,7 +143,7 @@ const moduleCache = "/cache/go-mod"
 // withModuleCache lets Go inside use the modules that were downloaded on this
 // machine, read-only, since there is no network. It is the operator's own
 // cache and the operator's own code.
-func withModuleCache(ctx context.Context, cfg config.Sandbox, say func(string, ...any)) config.Sandbox {
+func withModuleCache(ctx context.Context, cfg config.Sandbox, root string, say func(string, ...any)) config.Sandbox {
 	cmd := exec.CommandContext(ctx, "go", "env", "GOMODCACHE")
 	cmd.Dir, cmd.Env = "/", append(os.Environ(), "GOTOOLCHAIN=local") // nothing of the checkout decides
 	out, err := cmd.Output()
@@ -155,6 +155,9 @@ func withModuleCache(ctx context.Context, cfg config.Sandbox, say func(string, .
 		return cfg
 	}
 	if !passable(dir) {
+		if _, err := os.Stat(filepath.Join(root, "go.sum")); err != nil {
+			return cfg // a module without dependencies, or none: nothing is missed
+		}
 		say("note: the accounts that commands run under cannot reach the Go module cache %s: modules count as missing; set GOMODCACHE to a place where every account may pass, or run as another user than root", dir)
 		return cfg
 	}
