@@ -160,7 +160,6 @@ func TestPeek(t *testing.T) {
 		{"check", "check_run", `{"action":"completed","check_run":{"app":{"id":98}},"sender":{"id":7}}`, 0, ""},
 		{"text in text", "issue_comment", `{"comment":{"body":"\\\",\"sender\":{\"id\":1}}\\"},"action":"created","sender":{"id":7}}`, 7, ""},
 		{"unused", "issue_comment", `{"action":"pinned","sender":{"id":7}}`, 7, "action not used"},
-		{"number as action", "issue_comment", `{"action":1,"sender":{"id":7}}`, 7, "action not used"},
 		{"real", "push", string(s.Push(s.Repo, "x", s.PR.Base.SHA, s.PR.Head.SHA, s.User).Body), s.User.ID, ""},
 	}
 	for _, c := range cases {
@@ -168,6 +167,20 @@ func TestPeek(t *testing.T) {
 		if err != nil || g.Sender != c.sender || g.Ignore != c.ignore {
 			t.Errorf("%s: %+v, %v; want sender %d, ignore %q", c.name, g, err, c.sender, c.ignore)
 		}
+	}
+}
+
+// An event that always says an action is malformed without one: it is refused,
+// not ignored as one that nothing reacts to.
+func TestPeekWithoutAction(t *testing.T) {
+	p := newParser(t)
+	for _, body := range []string{`{}`, `{"action":1,"sender":{"id":7}}`, `{"action":"","sender":{"id":7}}`} {
+		if g, err := p.Peek("issue_comment", []byte(body)); !errors.Is(err, vcs.ErrInvalid) {
+			t.Errorf("%s: %+v, %v", body, g, err)
+		}
+	}
+	if _, err := p.Peek("push", []byte(`{"ref":"refs/heads/x"}`)); err != nil {
+		t.Errorf("push has no action: %v", err)
 	}
 }
 

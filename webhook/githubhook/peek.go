@@ -79,6 +79,15 @@ func known(name string) bool {
 	return false
 }
 
+// hasAction reports events whose payload always says an action.
+func hasAction(name string) bool {
+	switch name {
+	case "status", "push", "ping":
+		return false
+	}
+	return known(name)
+}
+
 // senderWrote is false for the checks that GitHub attributes to whoever pushed.
 func senderWrote(name string) bool {
 	return name != checkRunEvent && name != "check_suite" && name != "workflow_run"
@@ -104,6 +113,9 @@ func (p *Parser) Peek(name string, body []byte) (webhook.Glance, error) {
 	})
 	if err == nil && !s.end() {
 		err = errSyntax
+	}
+	if err == nil && g.Action == "" && hasAction(name) {
+		err = missing("action")
 	}
 	if err != nil {
 		return webhook.Glance{}, fmt.Errorf("%w: payload of %s: %w", vcs.ErrInvalid, name, err)
