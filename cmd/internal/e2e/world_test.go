@@ -24,7 +24,7 @@ import (
 )
 
 // patience is a hang guard, far above what any flow takes.
-const patience = 3 * time.Minute
+const patience = 5 * time.Minute
 
 // world is a running program and what it talks to.
 type world struct {
