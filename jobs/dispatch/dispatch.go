@@ -100,20 +100,11 @@ func (h *handling) do(ctx context.Context, p trigger.Proposal) error {
 	return nil
 }
 
-// verb is what policy is asked about; something that is no command needs what
-// `help` needs.
-func verb(p trigger.Proposal) jobs.Verb {
-	if p.Problem != nil {
-		return jobs.VerbHelp
-	}
-	return p.Command.Verb
-}
-
 // authorise asks the forge for the actor's permission and policy for the
 // rest (rules A1, A2). A forge that is away is asked again later; any other
 // error counts as "not known", which denies.
 func (h *handling) authorise(ctx context.Context, p trigger.Proposal) (vcs.Permission, policy.Decision, error) {
-	req := policy.Request{Actor: h.ev.Actor, Self: h.rules.Self, Repo: h.ev.Repo.RepoRef, Verb: verb(p), Options: p.Command.Options}
+	req := policy.Request{Actor: h.ev.Actor, Self: h.rules.Self, Repo: h.ev.Repo.RepoRef, Verb: p.Verb(), Options: p.Command.Options}
 	if d := h.rules.Policy.Admit(req.Actor, req.Self, req.Repo); !d.Allowed() {
 		return vcs.PermissionNone, d, nil // nobody is asked about a bot or a repository that is closed
 	}

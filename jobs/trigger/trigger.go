@@ -44,6 +44,15 @@ type Proposal struct {
 	Label string
 }
 
+// Verb is what policy is asked about; something that is no command needs what
+// `help` needs.
+func (p Proposal) Verb() jobs.Verb {
+	if p.Problem != nil {
+		return jobs.VerbHelp
+	}
+	return p.Command.Verb
+}
+
 // Rules are what proposals depend on besides the event.
 type Rules struct {
 	Self   vcs.Actor // zero ID while it is not known

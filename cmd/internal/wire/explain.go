@@ -120,11 +120,7 @@ func decide(r trigger.Rules, ev vcs.Event, opts ExplainOptions, p trigger.Propos
 	if p.Decision == trigger.Ignored || p.Kind == jobs.KindCheckRepair {
 		return out
 	}
-	verb := p.Command.Verb
-	if p.Problem != nil {
-		verb = jobs.VerbHelp
-	}
-	req := policy.Request{Actor: ev.Actor, Self: r.Self, Repo: ev.Repo.RepoRef, Verb: verb, Options: p.Command.Options, Permission: opts.Permission, PermissionKnown: true}
+	req := policy.Request{Actor: ev.Actor, Self: r.Self, Repo: ev.Repo.RepoRef, Verb: p.Verb(), Options: p.Command.Options, Permission: opts.Permission, PermissionKnown: true}
 	if ev.PullRequest != nil && p.Decision == trigger.Job && p.Kind.Changes() && ev.PullRequest.Head.Repo.Name != "" {
 		req.FromFork = ev.PullRequest.FromFork()
 	}
