@@ -59,9 +59,6 @@ func WithObserver(o Observer) Option { return func(h *Handler) { h.observer = o 
 // while the ids are not known yet.
 func WithSelf(self func() []int64) Option { return func(h *Handler) { h.self = self } }
 
-// WithClock replaces time.Now.
-func WithClock(now func() time.Time) Option { return func(h *Handler) { h.now = now } }
-
 // Handler is the http.Handler of one forge's webhook endpoint.
 type Handler struct {
 	parser   Parser

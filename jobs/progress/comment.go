@@ -125,13 +125,6 @@ func (c *Comment) Close() {
 	<-c.done
 }
 
-// Post writes a status once, trying again for a while.
-func Post(ctx context.Context, forge commenter, thread vcs.Thread, s Status) error {
-	job := s.Job
-	job.Thread = thread
-	return PostText(ctx, forge, job, s.Markdown())
-}
-
 // PostText writes the text of a job's comment, trying again for up to three
 // minutes while the forge is away: for the last word, which must get out. ctx
 // gives values only; its end does not matter.

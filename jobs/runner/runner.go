@@ -47,7 +47,6 @@ type Config struct {
 	RunsDir      string
 	Archive      journal.Archive
 	BranchPrefix string
-	Prefix       string // of commands, for advice
 	Version      string
 	Log          *slog.Logger
 	Now          func() time.Time

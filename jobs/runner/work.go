@@ -15,9 +15,6 @@ import (
 	"github.com/greenwright/greenwright/jobs/untrusted"
 )
 
-// maxRounds is how often work and verification take turns (rule C7).
-const maxRounds = 3
-
 // worker is a model that may have a go.
 type worker struct {
 	name   string
@@ -26,7 +23,8 @@ type worker struct {
 	reason string
 }
 
-// workers says who works on the job, in turn. The mechanic has the first go at
+// workers says who works on the job, in turn, three times at the most (rule
+// C7). The mechanic has the first go at
 // a red check, and the only one where no language model is set (decision 9).
 func (s *session) workers() ([]worker, error) {
 	name, language, price, err := s.language()
@@ -48,9 +46,9 @@ func (s *session) workers() ([]worker, error) {
 	}
 	if s.job.Kind == jobs.KindCheckRepair {
 		mechanic.reason = "has the first go at a red check"
-		return []worker{mechanic, lang, lang}[:maxRounds], nil
+		return []worker{mechanic, lang, lang}, nil
 	}
-	return []worker{lang, lang, lang}[:maxRounds], nil
+	return []worker{lang, lang, lang}, nil
 }
 
 // choose settles who works, before anything costs time: a key that is missing
@@ -153,7 +151,7 @@ func (s *session) let(ctx context.Context, w worker, checks []model.Check, feedb
 	if ctx.Err() != nil {
 		return outcome, context.Cause(ctx)
 	}
-	record := journal.AgentEnded{Model: w.name, State: string(outcome.State), Reason: outcome.Reason, Claim: claim(w, outcome), Answer: outcome.Answer, Replies: outcome.Replies, CostMicroUSD: outcome.CostMicroUSD}
+	record := journal.AgentEnded{Model: w.name, State: string(outcome.State), Reason: outcome.Reason, Claim: claim(outcome), Answer: outcome.Answer, Replies: outcome.Replies, CostMicroUSD: outcome.CostMicroUSD}
 	if recErr := s.records.Append(ctx, journal.TypeOutcome, record); recErr != nil {
 		return outcome, recErr
 	}
@@ -161,7 +159,7 @@ func (s *session) let(ctx context.Context, w worker, checks []model.Check, feedb
 }
 
 // claim is a language model's own account; the mechanic's is what it ran.
-func claim(_ worker, o agent.Outcome) string {
+func claim(o agent.Outcome) string {
 	if o.Unverified != "" {
 		return o.Summary + "\n\nNot run: " + o.Unverified
 	}

@@ -156,26 +156,6 @@ func TestCountWindows(t *testing.T) {
 	})
 }
 
-func TestOnce(t *testing.T) {
-	onBoth(t, func(t *testing.T, srv server) {
-		s := open(t, srv, nil)
-		const ttl = 200 * time.Millisecond
-		for i, want := range []bool{true, false, false} {
-			if got := must(s.Once(ctx, "x", ttl))(t); got != want {
-				t.Errorf("call %d: %v, want %v", i, got, want)
-			}
-		}
-		check(t, s.Forget(ctx, "x"))
-		if !must(s.Once(ctx, "x", ttl))(t) {
-			t.Error("what was forgotten is not the first again")
-		}
-		srv.pass(ttl + 50*time.Millisecond)
-		if !must(s.Once(ctx, "x", ttl))(t) {
-			t.Error("what has expired is not the first again")
-		}
-	})
-}
-
 func TestInfo(t *testing.T) {
 	srv := realRedis(t)
 	got := must(open(t, srv, nil).Info(ctx))(t)

@@ -150,8 +150,6 @@ func TestRedisAway(t *testing.T) {
 			},
 			"MoveJob":       func(ctx context.Context) error { _, err := s.MoveJob(ctx, "a", jobs.Preparing, "", nil); return err },
 			"Recent":        func(ctx context.Context) error { _, err := s.Recent(ctx, 3); return err },
-			"Once":          func(ctx context.Context) error { _, err := s.Once(ctx, "x", ttl); return err },
-			"Forget":        func(ctx context.Context) error { return s.Forget(ctx, "x") },
 			"Count":         func(ctx context.Context) error { _, err := s.Count(ctx, "x", "y", ttl); return err },
 			"Info":          func(ctx context.Context) error { _, err := s.Info(ctx); return err },
 			"ClaimThread":   func(ctx context.Context) error { _, err := s.ClaimThread(ctx, thread, "a", ""); return err },

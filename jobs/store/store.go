@@ -66,17 +66,6 @@ func unavailable(doing string, err error) error {
 	return fmt.Errorf("%w: %s: %w", jobs.ErrUnavailable, doing, err)
 }
 
-// Once reports whether this is the first call with the name within ttl.
-func (s *Store) Once(ctx context.Context, name string, ttl time.Duration) (bool, error) {
-	ok, err := s.redis.SetNX(ctx, key("once", name), 1, ttl).Result()
-	return ok, unavailable("claiming "+name, err)
-}
-
-// Forget takes back a Once, so that what it guarded can be tried again.
-func (s *Store) Forget(ctx context.Context, name string) error {
-	return unavailable("releasing "+name, s.redis.Del(ctx, key("once", name)).Err())
-}
-
 // Count enters a member among those of the last window, and gives its place
 // there, from 1. Counting a member again changes nothing.
 func (s *Store) Count(ctx context.Context, name, member string, window time.Duration) (int, error) {

@@ -93,9 +93,6 @@ type Option func(*Forge)
 // WithTransport replaces the whole HTTP stack, limits and retries included.
 func WithTransport(rt http.RoundTripper) Option { return func(f *Forge) { f.plain = rt } }
 
-// WithClock replaces time.Now.
-func WithClock(now func() time.Time) Option { return func(f *Forge) { f.now = now } }
-
 // New returns a driver; it makes no request.
 func New(cfg Config, opts ...Option) (*Forge, error) {
 	if err := cfg.Validate(); err != nil {

@@ -57,17 +57,8 @@ type ForgeCase struct {
 // caseTimeout bounds one case.
 const caseTimeout = 30 * time.Second
 
-// TestForge runs every case on a world of its own. Tests that want a subtest
-// each range over ForgeCases instead.
-func TestForge(t T, world func(T) World) {
-	t.Helper()
-	for _, c := range ForgeCases() {
-		c.Run(t, world(t))
-	}
-}
-
 // ForgeCases is the contract of vcs.Forge and, where the driver implements
-// them, of the optional roles.
+// them, of the optional roles. Each wants a world of its own.
 func ForgeCases() []ForgeCase {
 	wrap := func(name string, f func(context.Context, T, World)) ForgeCase {
 		return ForgeCase{Name: name, Run: func(t T, w World) {
