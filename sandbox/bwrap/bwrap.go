@@ -7,10 +7,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
-	"time"
 
 	"github.com/greenwright/greenwright/sandbox"
+	"github.com/greenwright/greenwright/sandbox/account"
+	"github.com/greenwright/greenwright/sandbox/box"
+	"github.com/greenwright/greenwright/sandbox/cgroup"
+	"github.com/greenwright/greenwright/sandbox/layout"
 )
 
 // Config is what an operator may set. Zero values work.
@@ -19,14 +21,21 @@ type Config struct {
 	Binary string `yaml:"binary"`
 	// StateDir holds lock files and the probe's directories.
 	StateDir string `yaml:"-"`
+	// Guest is a program that calls guest.Main; empty is the running one.
+	Guest string `yaml:"-"`
+	// Cgroup, if set, holds the limits of memory, processes and processors;
+	// without it they rest on what the guest sees.
+	Cgroup *cgroup.Controller `yaml:"-"`
 }
 
 // Driver starts bubblewrap sandboxes.
 type Driver struct {
 	binary  string
 	state   string
+	guest   string
 	seccomp []byte
-	links   []link
+	links   []layout.Link
+	groups  *cgroup.Controller
 }
 
 // New finds bubblewrap and assembles the filter. Its error wraps
@@ -47,80 +56,59 @@ func New(cfg Config) (*Driver, error) {
 	if cfg.StateDir == "" {
 		cfg.StateDir = filepath.Join(os.TempDir(), "greenwright-bwrap")
 	}
-	return &Driver{binary: found, state: cfg.StateDir, seccomp: program, links: systemLinks()}, nil
+	guest, err := layout.GuestProgram(cfg.StateDir, cfg.Guest)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", sandbox.ErrUnavailable, err)
+	}
+	if cfg.Cgroup == nil {
+		if cfg.Cgroup, err = cgroup.Open(cgroup.Config{Root: os.DevNull}); err != nil {
+			return nil, err
+		}
+	}
+	return &Driver{binary: found, state: cfg.StateDir, guest: guest, seccomp: program, links: layout.SystemLinks(), groups: cfg.Cgroup}, nil
 }
 
 // Name is "bwrap".
 func (d *Driver) Name() string { return "bwrap" }
 
-// Start claims an account and prepares the run's private directories.
+// Start claims an account, prepares the run's directories, and starts
+// bubblewrap with the guest in it.
 func (d *Driver) Start(ctx context.Context, spec sandbox.Spec) (sandbox.Sandbox, error) {
 	if err := spec.Validate(); err != nil {
 		return nil, err
 	}
 	spec.Limits = spec.Limits.WithDefaults()
-	acct, err := claimAccount(filepath.Join(d.state, "accounts"))
+	acct, err := account.Claim(filepath.Join(d.state, "accounts"))
 	if err != nil {
 		return nil, err
 	}
-	box := &box{driver: d, spec: spec, account: acct}
-	if err := box.prepare(); err != nil {
-		return nil, errors.Join(err, box.Close(ctx))
+	dirs := layout.DirsIn(spec.Scratch)
+	remove := func(context.Context) error { return errors.Join(dirs.Remove(), acct.Release()) }
+	if err := dirs.Make(acct, spec.Workspace); err != nil {
+		return nil, errors.Join(err, remove(ctx))
 	}
-	return box, nil
+	group, err := d.groups.Make(box.GroupName(), spec.Limits, threadHeadroom)
+	if err != nil {
+		return nil, errors.Join(err, remove(ctx))
+	}
+	b, err := box.New(ctx, box.Config{
+		Spec: spec, Launcher: &launcher{driver: d, spec: spec, dirs: dirs, account: acct, group: group},
+		UID: acct.UID, GID: acct.GID, Home: dirs.Home, Temp: dirs.Temp,
+		Environment: func(cmd sandbox.Cmd) []string { return layout.Environment(spec, cmd) },
+		Setup:       box.SetupOf(spec, layout.Writable(), d.groups),
+		Cleanup:     func(ctx context.Context) error { return errors.Join(group.Remove(ctx), remove(ctx)) },
+	})
+	if err != nil {
+		return nil, err
+	}
+	return b, nil
 }
 
-// probeTimeout bounds the whole probe.
-const probeTimeout = 15 * time.Second
-
-// probeScript tries what must hold; it prints one word per fault.
-const probeScript = `
-[ "$(id -u)" = 1000 ] || echo identity
-(: > /usr/probe) 2>/dev/null && echo system-writable
-(: > /workspace/probe) 2>/dev/null || echo workspace-read-only
-(: > "$HOME/probe") 2>/dev/null || echo home-read-only
-[ -z "$(tr -d '\0' < /proc/1/environ)" ] || echo environment-visible
-grep -q '^CapEff:[[:space:]]*0000000000000000$' /proc/self/status || echo capabilities
-grep -q '^NoNewPrivs:[[:space:]]*1$' /proc/self/status || echo new-privileges
-grep -q '^Seccomp:[[:space:]]*2$' /proc/self/status || echo no-seccomp
-[ "$(grep -c : /proc/net/dev)" = 1 ] || echo network
-[ "$(ls -d /proc/[0-9]* | wc -l)" -lt 12 ] || echo processes-visible
-`
-
-// Probe runs probeScript in a real sandbox.
-func (d *Driver) Probe(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
-	defer cancel()
-	if err := os.MkdirAll(d.state, 0o711); err != nil { //nolint:gosec // runs' accounts pass through it
-		return fmt.Errorf("probing bubblewrap: %w", err)
-	}
-	dir, err := os.MkdirTemp(d.state, "probe-")
-	if err != nil {
-		return fmt.Errorf("probing bubblewrap: %w", err)
-	}
-	defer func() { _ = os.RemoveAll(dir) }()
-	if err := os.Chmod(dir, 0o711); err != nil { //nolint:gosec // as above
-		return fmt.Errorf("probing bubblewrap: %w", err)
-	}
-	return d.probeIn(ctx, dir)
+// Sweep removes the control groups of workers that have died. Bubblewrap
+// itself ends with its worker.
+func (d *Driver) Sweep(ctx context.Context) error {
+	return d.groups.Sweep(ctx, box.GroupAlive)
 }
 
-func (d *Driver) probeIn(ctx context.Context, dir string) error {
-	ws := filepath.Join(dir, "workspace")
-	if err := os.Mkdir(ws, 0o700); err != nil {
-		return fmt.Errorf("probing bubblewrap: %w", err)
-	}
-	box, err := d.Start(ctx, sandbox.Spec{RunID: "probe", Workspace: ws, Scratch: filepath.Join(dir, "scratch")})
-	if err != nil {
-		return fmt.Errorf("%w: %w", sandbox.ErrUnavailable, err)
-	}
-	defer func() { _ = box.Close(context.WithoutCancel(ctx)) }()
-	res, err := box.Exec(ctx, sandbox.Cmd{Script: probeScript})
-	if err != nil {
-		return fmt.Errorf("%w: %w", sandbox.ErrUnavailable, err)
-	}
-	if out := strings.TrimSpace(res.Output.String()); !res.OK() && res.Cause != sandbox.Exited || out != "" {
-		return fmt.Errorf("%w: the bubblewrap sandbox does not hold here (%s): %s", sandbox.ErrUnavailable, res.Cause, strings.ReplaceAll(out, "\n", ", "))
-	}
-	return nil
-}
+// threadHeadroom is what bubblewrap and the guest take of the processes.
+const threadHeadroom = 32

@@ -14,9 +14,9 @@ import (
 )
 
 func TestConformance(t *testing.T) {
-	driver, err := bwrap.New(bwrap.Config{StateDir: sandboxtest.Passable(t)})
+	driver, err := bwrap.New(bwrap.Config{StateDir: sandboxtest.Passable(t), Guest: sandboxtest.Guest(t)})
 	if err == nil {
-		err = driver.Probe(t.Context())
+		_, err = driver.Probe(t.Context())
 	}
 	if err != nil {
 		sandboxtest.Missing(t, "bwrap", err)
@@ -38,11 +38,11 @@ func TestBrokenProgramIsNotAFailedCommand(t *testing.T) {
 	if err := os.WriteFile(binary, []byte(script), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	driver, err := bwrap.New(bwrap.Config{Binary: binary, StateDir: sandboxtest.Passable(t)})
+	driver, err := bwrap.New(bwrap.Config{Binary: binary, StateDir: sandboxtest.Passable(t), Guest: sandboxtest.Guest(t)})
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = driver.Probe(context.Background())
+	_, err = driver.Probe(context.Background())
 	if !errors.Is(err, sandbox.ErrUnavailable) || !strings.Contains(err.Error(), "kernel.apparmor_restrict_unprivileged_userns") {
 		t.Fatalf("got %v", err)
 	}

@@ -3,10 +3,12 @@ package bwrap
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"math"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -56,6 +58,11 @@ func (d *descriptors) close() {
 	}
 }
 
+// keepStatus leaves the status file open for whoever took it.
+func (d *descriptors) keepStatus() {
+	d.files = slices.DeleteFunc(d.files, func(f *os.File) bool { return f == d.status })
+}
+
 // seal keeps what this process has itself inherited from passing on: Go closes
 // only what it opened, and bubblewrap hands every descriptor to the command.
 func seal() error {
@@ -75,39 +82,25 @@ func seal() error {
 	return nil
 }
 
-// status is what bubblewrap reports of a command (--json-status-fd).
-type status struct {
-	childPID int
-	exitCode int
-	exited   bool
-}
-
-// readStatus parses the lines that bubblewrap wrote, each a JSON object.
-func readStatus(f *os.File) (status, error) {
-	var st status
+// childPID is pid 1 of the sandbox as the host numbers it, from the lines that
+// bubblewrap wrote, each a JSON object (--json-status-fd).
+func childPID(f *os.File) (int, error) {
 	if _, err := f.Seek(0, io.SeekStart); err != nil {
-		return st, fmt.Errorf("reading bubblewrap's status: %w", err)
+		return 0, fmt.Errorf("reading bubblewrap's status: %w", err)
 	}
 	b, err := io.ReadAll(io.LimitReader(f, 64<<10))
 	if err != nil {
-		return st, fmt.Errorf("reading bubblewrap's status: %w", err)
+		return 0, fmt.Errorf("reading bubblewrap's status: %w", err)
 	}
 	for line := range bytes.Lines(b) {
 		var v struct {
-			ChildPID *int `json:"child-pid"`
-			ExitCode *int `json:"exit-code"`
+			ChildPID int `json:"child-pid"`
 		}
-		if json.Unmarshal(line, &v) != nil {
-			continue
-		}
-		if v.ChildPID != nil {
-			st.childPID = *v.ChildPID
-		}
-		if v.ExitCode != nil {
-			st.exitCode, st.exited = *v.ExitCode, true
+		if json.Unmarshal(line, &v) == nil && v.ChildPID != 0 {
+			return v.ChildPID, nil
 		}
 	}
-	return st, nil
+	return 0, errors.New("bubblewrap reported no process")
 }
 
 // joinArgs writes arguments as --args reads them.

@@ -21,7 +21,8 @@ const drainLimit = time.Second
 type Spec struct {
 	Argv  []string
 	Env   []string
-	Files []*os.File // descriptors from 3 on; closed by the caller
+	Dir   string
+	Stdin io.Reader // nil is no input
 	Attr  *syscall.SysProcAttr
 	// Limits must be filled in; FileBytes, OpenFiles and Processes are the driver's.
 	Limits   sandbox.Limits
@@ -67,7 +68,7 @@ func (s Spec) command(w *os.File) *exec.Cmd {
 		cmd.Env = []string{}
 	}
 	cmd.Stdout, cmd.Stderr = w, w
-	cmd.ExtraFiles = s.Files
+	cmd.Dir, cmd.Stdin, cmd.WaitDelay = s.Dir, s.Stdin, drainLimit
 	cmd.SysProcAttr = s.Attr
 	if cmd.SysProcAttr == nil {
 		cmd.SysProcAttr = &syscall.SysProcAttr{}

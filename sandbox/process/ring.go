@@ -2,6 +2,7 @@ package process
 
 import (
 	"bytes"
+	"sync"
 
 	"github.com/greenwright/greenwright/sandbox"
 )
@@ -74,4 +75,32 @@ func (r *Ring) Output() sandbox.Output {
 		Head: bytes.Clone(r.head), Tail: tail, TotalBytes: r.total, TotalLines: lines,
 		Dropped: r.total - int64(len(r.head)) - int64(len(tail)),
 	}
+}
+
+// tailBytes is what a Tail keeps.
+const tailBytes = 4 << 10
+
+// Tail is a writer that keeps the end of what a program said, for the text of
+// an error. It is safe for concurrent use.
+type Tail struct {
+	mu  sync.Mutex
+	buf []byte // under mu
+}
+
+// Write never fails.
+func (t *Tail) Write(p []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.buf = append(t.buf, p...)
+	if n := len(t.buf) - tailBytes; n > 0 {
+		t.buf = append(t.buf[:0], t.buf[n:]...)
+	}
+	return len(p), nil
+}
+
+// String is what is kept.
+func (t *Tail) String() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return string(t.buf)
 }

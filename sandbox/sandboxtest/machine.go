@@ -3,6 +3,7 @@ package sandboxtest
 import (
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -49,4 +50,17 @@ func Passable(t testing.TB) string {
 		t.Fatal(err)
 	}
 	return dir
+}
+
+// Guest builds the guest's program and gives its path, which every account can
+// reach.
+func Guest(t testing.TB) string {
+	t.Helper()
+	file := filepath.Join(Passable(t), "init")
+	cmd := exec.Command("go", "build", "-o", file, "github.com/greenwright/greenwright/sandbox/sandboxtest/init")
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("building the guest: %v\n%s", err, out)
+	}
+	return file
 }

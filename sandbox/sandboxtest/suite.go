@@ -25,7 +25,7 @@ func Run(t *testing.T, driver sandbox.Driver) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), hangGuard)
 	defer cancel()
-	if err := driver.Probe(ctx); err != nil {
+	if _, err := driver.Probe(ctx); err != nil {
 		t.Fatalf("probe: %v", err)
 	}
 	s := &suite{driver: driver}

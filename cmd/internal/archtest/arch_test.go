@@ -103,9 +103,12 @@ var joins = map[string]bool{
 	"jobs/dispatch": true, "jobs/runner": true, "jobs/publish": true, "jobs/jobstest": true,
 }
 
-// leaves may be imported by any sibling: pure vocabulary of their subject.
+// leaves may be imported by any sibling: pure vocabulary of their subject, and
+// for the sandbox drivers what they all are built over.
 var leaves = map[string]bool{
-	"vcs/transport": true, "sandbox/process": true, "sandbox/redact": true,
+	"vcs/transport":   true,
+	"sandbox/account": true, "sandbox/box": true, "sandbox/cgroup": true, "sandbox/disk": true, "sandbox/layout": true, "sandbox/link": true,
+	"sandbox/process": true, "sandbox/redact": true,
 	"jobs/command": true, "jobs/journal": true, "jobs/workflow": true, "jobs/progress": true, "jobs/policy": true, "jobs/actions": true,
 }
 

@@ -10,10 +10,14 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/greenwright/greenwright/cmd/internal/cli"
+	"github.com/greenwright/greenwright/sandbox/guest"
 	"github.com/greenwright/greenwright/sandbox/sandboxtest"
 )
 
 func TestMain(m *testing.M) {
+	if guest.Asked(os.Args) {
+		os.Exit(guest.Main())
+	}
 	testscript.Main(m, map[string]func(){
 		"greenwright": func() {
 			os.Exit(cli.Main(context.Background(), "v0.0.0-test", os.Args[1:], os.Stdout, os.Stderr))

@@ -1,6 +1,8 @@
 package e2e_test
 
 import (
+	"github.com/greenwright/greenwright/sandbox/guest"
+
 	"context"
 	"fmt"
 	"net"
@@ -21,6 +23,9 @@ import (
 const asProgram = "GREENWRIGHT_E2E_PROGRAM"
 
 func TestMain(m *testing.M) {
+	if guest.Asked(os.Args) {
+		os.Exit(guest.Main())
+	}
 	if os.Getenv(asProgram) != "" {
 		os.Exit(cli.Main(context.Background(), "test", os.Args[1:], os.Stdout, os.Stderr))
 	}

@@ -82,7 +82,7 @@ func boxDriver(ctx context.Context, cfg config.Sandbox, state string) (sandbox.D
 	if err != nil {
 		return nil, err
 	}
-	if err := driver.Probe(ctx); err != nil {
+	if _, err := driver.Probe(ctx); err != nil {
 		return nil, err
 	}
 	return driver, nil

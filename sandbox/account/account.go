@@ -1,4 +1,4 @@
-package bwrap
+package account
 
 import (
 	"errors"
@@ -16,19 +16,18 @@ const (
 	uidCount = 64
 )
 
-// account is the host identity of one run. A worker that is not root has only
-// its own to give.
-type account struct {
-	uid, gid int
+// Account is the host identity of one run.
+type Account struct {
+	UID, GID int
 	own      bool     // the run has it alone
 	lock     *os.File // held while in use; nil when own is false
 }
 
-// claimAccount takes a free account; dir holds a lock file for each, so that
-// workers on one machine do not share one.
-func claimAccount(dir string) (*account, error) {
+// Claim takes a free account; dir holds a lock file for each, so that workers
+// on one machine do not share one.
+func Claim(dir string) (*Account, error) {
 	if os.Geteuid() != 0 {
-		return &account{uid: os.Geteuid(), gid: os.Getegid()}, nil
+		return &Account{UID: os.Geteuid(), GID: os.Getegid()}, nil
 	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("making the directory of accounts: %w", err)
@@ -41,7 +40,7 @@ func claimAccount(dir string) (*account, error) {
 		}
 		err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 		if err == nil {
-			return &account{uid: uid, gid: uid, own: true, lock: f}, nil
+			return &Account{UID: uid, GID: uid, own: true, lock: f}, nil
 		}
 		_ = f.Close()
 		if !errors.Is(err, syscall.EWOULDBLOCK) {
@@ -51,7 +50,8 @@ func claimAccount(dir string) (*account, error) {
 	return nil, fmt.Errorf("all %d accounts for runs are in use", uidCount)
 }
 
-func (a *account) release() error {
+// Release gives it back.
+func (a *Account) Release() error {
 	if a.lock == nil {
 		return nil
 	}
@@ -60,18 +60,18 @@ func (a *account) release() error {
 	return f.Close()
 }
 
-// attr makes a child process run as the account, without supplementary groups.
-func (a *account) attr() *syscall.SysProcAttr {
+// Attr makes a child process run as the account, without supplementary groups.
+func (a *Account) Attr() *syscall.SysProcAttr {
 	if !a.own {
 		return &syscall.SysProcAttr{}
 	}
-	return &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uint32(a.uid), Gid: uint32(a.gid)}} //nolint:gosec // small constants
+	return &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uint32(a.UID), Gid: uint32(a.GID)}} //nolint:gosec // small constants
 }
 
-// give hands a directory to the account.
-func (a *account) give(dir string) error {
+// Give hands a file or directory to the account.
+func (a *Account) Give(path string) error {
 	if !a.own {
 		return nil
 	}
-	return os.Chown(dir, a.uid, a.gid)
+	return os.Lchown(path, a.UID, a.GID)
 }

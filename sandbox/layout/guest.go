@@ -1,0 +1,99 @@
+package layout
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// GuestProgram is the path of the guest's program that every account can
+// reach: program itself (empty is the running one), or a copy in dir.
+func GuestProgram(dir, program string) (string, error) {
+	if program == "" {
+		var err error
+		if program, err = os.Executable(); err != nil {
+			return "", fmt.Errorf("finding the running program: %w", err)
+		}
+	}
+	program, err := filepath.EvalSymlinks(program)
+	if err != nil {
+		return "", fmt.Errorf("finding the guest's program: %w", err)
+	}
+	if os.Geteuid() != 0 || Reachable(program) {
+		return program, nil
+	}
+	return copyOf(dir, program)
+}
+
+// Reachable reports whether every account may pass to a file or directory and
+// use it.
+func Reachable(path string) bool {
+	const others = 0o001
+	for {
+		st, err := os.Stat(path)
+		if err != nil || st.Mode().Perm()&others == 0 {
+			return false
+		}
+		if path == filepath.Dir(path) {
+			return true
+		}
+		path = filepath.Dir(path)
+	}
+}
+
+const copyPrefix = "guest-"
+
+// copyOf copies a program once for each of its versions, and removes the
+// copies of earlier ones: those who still run one keep it.
+func copyOf(dir, program string) (string, error) {
+	st, err := os.Stat(program)
+	if err != nil {
+		return "", fmt.Errorf("finding the guest's program: %w", err)
+	}
+	name := fmt.Sprintf("%s%x-%x", copyPrefix, st.Size(), st.ModTime().UnixNano())
+	target := filepath.Join(dir, name)
+	if have, err := os.Stat(target); err == nil && have.Size() == st.Size() {
+		return target, nil
+	}
+	if err := writeCopy(dir, program, target); err != nil {
+		return "", fmt.Errorf("copying the guest's program: %w", err)
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return "", fmt.Errorf("clearing old copies of the guest's program: %w", err)
+	}
+	for _, e := range entries {
+		if strings.HasPrefix(e.Name(), copyPrefix) && e.Name() != name {
+			if err := os.Remove(filepath.Join(dir, e.Name())); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return "", fmt.Errorf("clearing old copies of the guest's program: %w", err)
+			}
+		}
+	}
+	return target, nil
+}
+
+func writeCopy(dir, program, target string) error {
+	if err := os.MkdirAll(dir, 0o711); err != nil { //nolint:gosec // runs' accounts pass through it
+		return err
+	}
+	src, err := os.Open(program)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = src.Close() }()
+	tmp, err := os.CreateTemp(dir, ".copy-*")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.Remove(tmp.Name()) }()
+	_, err = io.Copy(tmp, src)
+	err = errors.Join(err, tmp.Chmod(0o755), tmp.Close())
+	if err != nil {
+		return err
+	}
+	return os.Rename(tmp.Name(), target)
+}
