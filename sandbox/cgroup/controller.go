@@ -2,6 +2,7 @@ package cgroup
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -9,6 +10,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strings"
 	"syscall"
 
 	"github.com/greenwright/greenwright/sandbox"
@@ -98,15 +100,26 @@ func (c *Controller) Enforces() (memory, pids, cpu bool) {
 // file of the kernel ("memory.max") nor for the worker's own child.
 var groupName = regexp.MustCompile(`^[a-zA-Z0-9][a-zA-Z0-9_-]{0,62}$`)
 
+// probePrefix begins the names of groups that are made to see whether it can
+// be done. They last for a moment, so Sweep does not ask about them.
+const probePrefix = "probe-"
+
+// probeName is unique, since several workers may look at the same time.
+func probeName() string { return probePrefix + rand.Text() }
+
 // Make makes a group. Its name must be new, of letters, digits, "-" and "_",
-// and at most 63 long. Zero limits take sandbox's defaults. The headroom is
+// at most 63 long, and not begin with "probe-". Zero limits take sandbox's defaults. The headroom is
 // added to the limit on processes, for what a driver itself runs in the group;
 // one more is added for the thread that Start may bring in for a moment. Swap
 // is closed to the group where the kernel counts it.
 func (c *Controller) Make(name string, l sandbox.Limits, headroom int) (*Group, error) {
-	if !groupName.MatchString(name) {
+	if !groupName.MatchString(name) || strings.HasPrefix(name, probePrefix) {
 		return nil, fmt.Errorf("making control group %q: not a valid name", name)
 	}
+	return c.make(name, l, headroom)
+}
+
+func (c *Controller) make(name string, l sandbox.Limits, headroom int) (*Group, error) {
 	l = l.WithDefaults()
 	l.Processes += max(headroom, 0) + 1
 	g := &Group{name: name, ctl: c, dirs: map[string]string{}, pids: l.Processes}
@@ -167,6 +180,9 @@ func (c *Controller) Sweep(ctx context.Context, alive func(name string) bool) er
 			errs = append(errs, fmt.Errorf("listing control groups: %w", err))
 		}
 		for _, name := range names {
+			if strings.HasPrefix(name, probePrefix) {
+				continue
+			}
 			if found[name] == nil {
 				found[name] = &Group{name: name, ctl: c, dirs: map[string]string{}}
 			}

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -43,7 +42,7 @@ func (c *Controller) tryV1(own membership) error {
 
 // tryGroup makes a group and removes it.
 func (c *Controller) tryGroup(dir string) error {
-	path := filepath.Join(dir, home, fmt.Sprintf("probe-%d", os.Getpid()))
+	path := filepath.Join(dir, home, probeName())
 	if err := c.mkdir(dir, path); err != nil {
 		return err
 	}

@@ -91,7 +91,7 @@ func (c *Controller) adoptV2(base string) error {
 		return err
 	}
 	c.mode, c.dirs = V2, map[string]string{"": base}
-	g, err := c.Make(fmt.Sprintf("probe-%d", os.Getpid()), sandbox.Limits{CPUs: 1}, 0)
+	g, err := c.make(probeName(), sandbox.Limits{CPUs: 1}, 0)
 	if err == nil {
 		err = g.rmdirs()
 	}
