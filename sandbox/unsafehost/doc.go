@@ -1,0 +1,6 @@
+// Package unsafehost is the sandbox driver "none": commands run on the host as
+// they are, with only the limits of time and output. It is for machines that
+// are thrown away after one run, and it is never chosen by itself: an operator
+// has to name it and to confirm it, and every summary says that nothing was
+// isolated.
+package unsafehost
