@@ -3,6 +3,7 @@ package sandbox
 import (
 	"errors"
 	"fmt"
+	"io"
 	"path/filepath"
 )
 
@@ -29,6 +30,9 @@ type Spec struct {
 	Path   []string
 	Mounts []Mount
 	Limits Limits
+	// Filter, if set, stands between a command's output and everything that
+	// keeps or shows it; what it holds back it gives when it is closed.
+	Filter func(dst io.Writer) io.WriteCloser
 	// Gateway carries the connections of commands that ask for the network;
 	// nil closes it to all.
 	Gateway Gateway

@@ -64,6 +64,7 @@ type Box struct {
 	unwatch context.CancelFunc // ends the look at the disk; nil while nothing runs
 	running sync.WaitGroup     // processes and the watch
 
+	priming  sync.Once
 	closing  sync.Once
 	closeErr error
 }
@@ -143,6 +144,7 @@ func (b *Box) begin(ctx context.Context, cmd sandbox.Cmd) (*command, error) {
 	if err != nil {
 		return nil, err
 	}
+	b.priming.Do(func() { b.watch.Prime(ctx) }) // what is there before the first command is no command's doing
 	if err := b.enter(ctx, p); err != nil {
 		p.release()
 		return nil, err

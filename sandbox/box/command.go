@@ -35,7 +35,7 @@ type command struct {
 }
 
 func newCommand(b *Box, i *instance, cmd sandbox.Cmd) (*command, error) {
-	s, err := newSink(cmd, b.cfg.Spec.Limits.OutputBytes)
+	s, err := newSink(cmd, b.cfg.Spec)
 	if err != nil {
 		return nil, err
 	}

@@ -21,7 +21,7 @@ import (
 type instance struct {
 	session *yamux.Session
 	running Running
-	gateway sync.WaitGroup
+	others  sync.WaitGroup // the gateway and the guard
 
 	mu  sync.Mutex
 	oom int64 // under mu: what was counted of running.OOMKills
@@ -55,10 +55,64 @@ func launch(ctx context.Context, cfg Config) (*instance, error) {
 	if err := i.greet(ctx, host, cfg); err != nil {
 		return nil, errors.Join(i.explain(err), i.end(context.WithoutCancel(ctx)))
 	}
+	i.others.Go(i.guard)
 	if g := cfg.Spec.Gateway; g != nil {
-		i.gateway.Go(func() { _ = g.Serve(i.session) })
+		i.others.Go(func() { _ = g.Serve(outbound{i.session}) })
 	}
 	return i, nil
+}
+
+// outbound yields what the guest opens: connections to the gateway.
+type outbound struct{ *yamux.Session }
+
+// Accept waits for the next one.
+func (o outbound) Accept() (net.Conn, error) {
+	s, err := o.AcceptStream()
+	if err != nil {
+		return nil, err
+	}
+	return halfCloser{s}, nil
+}
+
+// halfCloser is a stream that can end one direction: closing a yamux stream
+// ends the sending half alone.
+type halfCloser struct{ *yamux.Stream }
+
+// CloseWrite ends what is sent.
+func (h halfCloser) CloseWrite() error { return h.Close() }
+
+// How often the guest is asked whether it is there, and how long it has. In
+// gVisor a command can stop pid 1; on a machine without free processors an
+// answer takes seconds.
+const (
+	askEvery = 5 * time.Second
+	askLimit = 30 * time.Second
+)
+
+// guard ends the sandbox when the guest does not answer any more.
+func (i *instance) guard() {
+	tick := time.NewTicker(askEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-i.session.CloseChan():
+			return
+		case <-tick.C:
+		}
+		answered := make(chan struct{})
+		go func() {
+			defer close(answered)
+			_, _ = i.session.Ping() // ends with the session
+		}()
+		timer := time.NewTimer(askLimit)
+		select {
+		case <-answered:
+			timer.Stop()
+		case <-timer.C:
+			_ = i.session.Close()
+			return
+		}
+	}
 }
 
 // socketPair makes the connection; the guest's end is still blocking, as a
@@ -137,7 +191,7 @@ func (i *instance) end(ctx context.Context) error {
 		_ = i.session.Close()
 	}
 	err := i.running.Kill(ctx)
-	i.gateway.Wait()
+	i.others.Wait()
 	if err != nil {
 		return fmt.Errorf("ending the sandbox: %w", err)
 	}

@@ -31,15 +31,29 @@ func SetupOf(spec sandbox.Spec, writable []string, groups *cgroup.Controller) li
 
 // GroupName is a control group's name, which says which process it belongs to.
 func GroupName() string {
-	return fmt.Sprintf("%d-%s", os.Getpid(), rand.Text()[:12])
+	return fmt.Sprintf("%s-%d-%s", pidNamespace(), os.Getpid(), rand.Text()[:12])
+}
+
+// pidNamespace tells workers apart that count processes differently.
+func pidNamespace() string {
+	link, err := os.Readlink("/proc/self/ns/pid")
+	if err != nil {
+		return "0"
+	}
+	return strings.Trim(strings.TrimPrefix(link, "pid:"), "[]")
 }
 
 // GroupAlive reports whether the process that a group's name tells of lives.
+// What cannot be judged from here lives.
 func GroupAlive(name string) bool {
-	first, _, _ := strings.Cut(name, "-")
-	pid, err := strconv.Atoi(first)
+	parts := strings.Split(name, "-")
+	const space, process, all = 0, 1, 3
+	if len(parts) != all || parts[space] != pidNamespace() {
+		return true
+	}
+	pid, err := strconv.Atoi(parts[process])
 	if err != nil || pid <= 0 {
-		return false
+		return true
 	}
 	return syscall.Kill(pid, 0) != syscall.ESRCH
 }

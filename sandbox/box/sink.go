@@ -2,6 +2,7 @@ package box
 
 import (
 	"fmt"
+	"io"
 	"os"
 	"sync"
 
@@ -12,6 +13,8 @@ import (
 // sink takes a command's output, up to its limit.
 type sink struct {
 	onOutput, onStderr func([]byte)
+	stdout, stderr     io.Writer // through the filter, if there is one
+	filters            []io.Closer
 	limit              int64
 	active             chan struct{} // something came
 	over               chan struct{} // closed at the limit
@@ -24,8 +27,13 @@ type sink struct {
 	err     error
 }
 
-func newSink(cmd sandbox.Cmd, limit int64) (*sink, error) {
-	s := &sink{onOutput: cmd.OnOutput, onStderr: cmd.OnStderr, limit: limit, name: cmd.Artifact, active: make(chan struct{}, 1), over: make(chan struct{})}
+func newSink(cmd sandbox.Cmd, spec sandbox.Spec) (*sink, error) {
+	s := &sink{onOutput: cmd.OnOutput, onStderr: cmd.OnStderr, limit: spec.Limits.OutputBytes, name: cmd.Artifact, active: make(chan struct{}, 1), over: make(chan struct{})}
+	s.stdout = s.filtered(spec, func(p []byte) { s.keep(p, false) })
+	s.stderr = s.stdout
+	if cmd.OnStderr != nil {
+		s.stderr = s.filtered(spec, func(p []byte) { s.keep(p, true) })
+	}
 	if cmd.Artifact == "" {
 		return s, nil
 	}
@@ -37,10 +45,60 @@ func newSink(cmd sandbox.Cmd, limit int64) (*sink, error) {
 	return s, nil
 }
 
-// take keeps a piece; beyond the limit it is thrown away, so that the command
-// is not blocked before it is ended.
+// writerFunc is a function as an io.Writer.
+type writerFunc func([]byte)
+
+func (f writerFunc) Write(p []byte) (int, error) {
+	f(p)
+	return len(p), nil
+}
+
+func (s *sink) filtered(spec sandbox.Spec, keep writerFunc) io.Writer {
+	if spec.Filter == nil {
+		return keep
+	}
+	w := spec.Filter(keep)
+	s.filters = append(s.filters, w)
+	return w
+}
+
+// take passes a piece on.
 func (s *sink) take(p []byte, stderr bool) {
-	if !s.keep(p) {
+	select {
+	case s.active <- struct{}{}:
+	default:
+	}
+	w := s.stdout
+	if stderr {
+		w = s.stderr
+	}
+	if _, err := w.Write(p); err != nil {
+		s.fail(fmt.Errorf("filtering the output: %w", err))
+	}
+}
+
+// flush gets out what the filters hold back.
+func (s *sink) flush() {
+	for _, f := range s.filters {
+		if err := f.Close(); err != nil {
+			s.fail(fmt.Errorf("filtering the output: %w", err))
+		}
+	}
+	s.filters = nil
+}
+
+func (s *sink) fail(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.err == nil {
+		s.err = err
+	}
+}
+
+// keep keeps and shows a piece; beyond the limit it is thrown away, so that
+// the command is not blocked before it is ended.
+func (s *sink) keep(p []byte, stderr bool) {
+	if !s.store(p) {
 		return
 	}
 	switch {
@@ -49,13 +107,9 @@ func (s *sink) take(p []byte, stderr bool) {
 	case s.onOutput != nil:
 		s.onOutput(p)
 	}
-	select {
-	case s.active <- struct{}{}:
-	default:
-	}
 }
 
-func (s *sink) keep(p []byte) bool {
+func (s *sink) store(p []byte) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.reached {
@@ -83,6 +137,7 @@ func (s *sink) output() sandbox.Output {
 }
 
 func (s *sink) close() {
+	s.flush()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.file == nil {

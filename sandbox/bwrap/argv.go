@@ -10,7 +10,8 @@ import (
 
 // place is what the argument list depends on besides the Spec.
 type place struct {
-	links  []layout.Link
+	links  []layout.Link  // of the host
+	image  []layout.Entry // of Spec.Root, if it is set
 	dirs   layout.Dirs
 	guest  string
 	dataFD int // descriptor of the first made-up file; the others follow
@@ -25,7 +26,7 @@ func arguments(spec sandbox.Spec, p place) []string {
 		"--disable-userns", "--uid", strconv.Itoa(layout.UID), "--gid", strconv.Itoa(layout.UID), "--hostname", layout.Host,
 		"--cap-drop", "ALL", "--new-session", "--die-with-parent", "--clearenv", "--as-pid-1",
 	}
-	args = append(args, rootArgs(spec, p.links)...)
+	args = append(args, rootArgs(spec, p)...)
 	args = append(args, "--proc", "/proc", "--dev", "/dev", "--size", "67108864", "--tmpfs", "/dev/shm",
 		"--bind", p.dirs.Temp, sandbox.TempDir, "--tmpfs", "/run")
 	for i, f := range layout.MadeUp() {
@@ -36,20 +37,17 @@ func arguments(spec sandbox.Spec, p place) []string {
 		args = append(args, "--ro-bind", m.Source, m.Target)
 	}
 	args = append(args, "--bind", spec.Workspace, sandbox.WorkspaceDir, "--ro-bind", p.guest, layout.GuestPath, "--chdir", "/",
-		"--remount-ro", "/run", "--seccomp", strconv.Itoa(p.seccFD))
-	if spec.Root == "" {
-		args = append(args, "--remount-ro", "/")
-	}
+		"--remount-ro", "/run", "--seccomp", strconv.Itoa(p.seccFD), "--remount-ro", "/")
 	return args
 }
 
 // rootArgs show an image, or the host's own system without what names it.
-func rootArgs(spec sandbox.Spec, links []layout.Link) []string {
+func rootArgs(spec sandbox.Spec, p place) []string {
 	if spec.Root != "" {
-		return []string{"--ro-bind", spec.Root, "/"}
+		return imageArgs(spec.Root, p.image)
 	}
 	args := []string{"--ro-bind", "/usr", "/usr"}
-	for _, l := range links {
+	for _, l := range p.links {
 		if l.Target == "" {
 			args = append(args, "--ro-bind", l.Name, l.Name)
 			continue
@@ -59,6 +57,20 @@ func rootArgs(spec sandbox.Spec, links []layout.Link) []string {
 	args = append(args, "--dir", "/var", "--symlink", "../tmp", "/var/tmp", "--perms", "0755", "--dir", "/etc")
 	for _, f := range layout.SystemFiles() {
 		args = append(args, "--ro-bind-try", f, f)
+	}
+	return args
+}
+
+// imageArgs show an image's top level entry by entry, so that places for
+// further mounts can be made beside them.
+func imageArgs(root string, entries []layout.Entry) []string {
+	var args []string
+	for _, e := range entries {
+		if e.Link != "" {
+			args = append(args, "--symlink", e.Link, "/"+e.Name)
+			continue
+		}
+		args = append(args, "--ro-bind", root+"/"+e.Name, "/"+e.Name)
 	}
 	return args
 }

@@ -60,6 +60,12 @@ func (l *launcher) Launch(_ context.Context, control *os.File) (box.Running, err
 // memory files.
 func (l *launcher) argv(fds *descriptors) ([]string, error) {
 	p := place{links: l.driver.links, dirs: l.dirs, guest: l.driver.guest}
+	if l.spec.Root != "" {
+		var err error
+		if p.image, err = layout.TopLevel(l.spec.Root); err != nil {
+			return nil, err
+		}
+	}
 	for i, f := range layout.MadeUp() {
 		fd, err := fds.add(filepath.Base(f.Path), []byte(f.Text))
 		if err != nil {

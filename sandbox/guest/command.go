@@ -93,7 +93,7 @@ func (g *guest) report(c *command, e ended, settled bool) link.Exit {
 	}
 	x := link.Exit{
 		OOM: c.oom, Stuck: !settled, CPU: time.Duration(usage.Utime.Nano() + usage.Stime.Nano()),
-		PeakMemory: max(c.peak, usage.Maxrss<<10), Written: usage.Oublock * 512, // getrusage(2): kilobytes, blocks of 512
+		PeakMemory: max(c.peak, peakOf(usage)), Written: usage.Oublock * 512, // getrusage(2): blocks of 512
 	}
 	x.Code = e.status.ExitStatus()
 	if e.status.Signaled() {
@@ -101,6 +101,16 @@ func (g *guest) report(c *command, e ended, settled bool) link.Exit {
 		x.Code = 128 + x.Signal
 	}
 	return x
+}
+
+// peakOf is the largest process's memory. The kernel counts what a process had
+// before it became the command, which is this program's: that says nothing.
+func peakOf(usage syscall.Rusage) int64 {
+	var own syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &own); err != nil || usage.Maxrss <= own.Maxrss {
+		return 0
+	}
+	return usage.Maxrss << 10 // kilobytes, getrusage(2)
 }
 
 // start forks the command.

@@ -52,10 +52,17 @@ func Passable(t testing.TB) string {
 	return dir
 }
 
+// GuestVar names a guest that is already built, for tests that run where there
+// is no Go tool.
+const GuestVar = "GREENWRIGHT_TEST_GUEST"
+
 // Guest builds the guest's program and gives its path, which every account can
 // reach.
 func Guest(t testing.TB) string {
 	t.Helper()
+	if built := os.Getenv(GuestVar); built != "" {
+		return built
+	}
 	file := filepath.Join(Passable(t), "init")
 	cmd := exec.Command("go", "build", "-o", file, "github.com/greenwright/greenwright/sandbox/sandboxtest/init")
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=")
@@ -63,4 +70,23 @@ func Guest(t testing.TB) string {
 		t.Fatalf("building the guest: %v\n%s", err, out)
 	}
 	return file
+}
+
+// Runsc is the gVisor program that `make setup` builds, or an empty string.
+func Runsc() string {
+	if named := os.Getenv("GREENWRIGHT_TEST_RUNSC"); named != "" {
+		return named
+	}
+	dir, err := os.Getwd()
+	for err == nil && dir != "/" {
+		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
+			file := filepath.Join(dir, "bin", "runsc")
+			if _, err := os.Stat(file); err == nil {
+				return file
+			}
+			return ""
+		}
+		dir = filepath.Dir(dir)
+	}
+	return ""
 }
