@@ -27,6 +27,13 @@ type ModelChosen struct {
 	Reason string `json:"reason"`
 }
 
+// Box is what the run's sandboxes are made of besides their files.
+type Box struct {
+	Image  string   `json:"image,omitempty"` // reference; empty is the worker's own system
+	Digest string   `json:"digest,omitempty"`
+	Egress []string `json:"egress,omitempty"` // rules that set-up commands have
+}
+
 // Phase is when a verifying command ran.
 type Phase string
 
@@ -51,6 +58,34 @@ type CheckRan struct {
 	// Environment is set when the failure is the sandbox's (no network, a
 	// missing program), not the project's.
 	Environment string `json:"environment,omitempty"`
+}
+
+// SetupRan is one set-up command, with the network open to the allow-list.
+type SetupRan struct {
+	Room     string        `json:"room"` // proof or work
+	Command  string        `json:"command"`
+	Source   string        `json:"source"`
+	Commit   string        `json:"commit"`
+	ExitCode int           `json:"exit_code"`
+	Cause    string        `json:"cause"` // sandbox.Cause
+	Duration time.Duration `json:"duration_ns"`
+	Output   string        `json:"output"` // reduced
+	// Connections are what it asked the proxy for.
+	Connections []Connection `json:"connections,omitempty"`
+}
+
+// Green reports an exit with code 0.
+func (s SetupRan) Green() bool { return s.Cause == "exited" && s.ExitCode == 0 }
+
+// Connection sums up the connections of one kind to one host.
+type Connection struct {
+	Host     string `json:"host"`
+	Port     uint16 `json:"port"`
+	Verdict  string `json:"verdict"` // allowed or refused
+	Reason   string `json:"reason,omitempty"`
+	Count    int64  `json:"count"`
+	BytesOut int64  `json:"bytes_out"`
+	BytesIn  int64  `json:"bytes_in"`
 }
 
 // Green reports an exit with code 0.

@@ -1,7 +1,6 @@
 package journal
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -46,7 +45,7 @@ func (r Report) Markdown() string {
 	if r.Advice != "" {
 		para("**What you can do:** %s", Line(r.Advice))
 	}
-	for _, section := range []string{r.checksTable(), r.redOutput(), r.changeList(), r.claims(), r.notVerified(), r.actionList(), r.noteList(), r.facts()} {
+	for _, section := range []string{r.unsafe(), r.checksTable(), r.setupFailures(), r.redOutput(), r.changeList(), r.claims(), r.notVerified(), r.actionList(), r.noteList(), r.facts()} {
 		if section != "" {
 			para("%s", section)
 		}
@@ -71,13 +70,18 @@ func (r Report) redOutput() string {
 		if ran == nil || ran.Green() || strings.TrimSpace(ran.Output) == "" || len(parts) == shownOutputs {
 			continue
 		}
-		lines := strings.Split(strings.TrimRight(ran.Output, "\n"), "\n")
-		if n := len(lines) - shownOutputLines; n > 0 {
-			lines = append([]string{"…"}, lines[n:]...)
-		}
-		parts = append(parts, "The last lines of "+Code(c.Command)+":\n\n"+Fence("text", strings.Join(lines, "\n")))
+		parts = append(parts, "The last lines of "+Code(c.Command)+":\n\n"+Fence("text", lastLines(ran.Output)))
 	}
 	return strings.Join(parts, "\n\n")
+}
+
+// lastLines are those of an output that a report shows.
+func lastLines(output string) string {
+	lines := strings.Split(strings.TrimRight(output, "\n"), "\n")
+	if n := len(lines) - shownOutputLines; n > 0 {
+		lines = append([]string{"…"}, lines[n:]...)
+	}
+	return strings.Join(lines, "\n")
 }
 
 func (r Report) checksTable() string {
@@ -233,7 +237,7 @@ func (r Report) facts() string {
 		row("Tokens", "%d in (%d from cache), %d out%s", in, r.Usage.CacheRead, r.Usage.Output, r.cost())
 	}
 	row("Time", "%s", r.Duration().Round(100*time.Millisecond))
-	row("Sandbox", "%s, network closed", tableCell(Line(cmp.Or(r.Started.Sandbox, "none"))))
+	row("Sandbox", "%s, %s", r.sandbox(), r.network())
 	row("Run", "%s, %s, journal head %s", tableCell(Code(string(r.Run))), plural(r.Records, "record"), Code(shorten(r.Head, 16)))
 	return "<details><summary>How</summary>\n\n| | |\n|---|---|\n" + strings.Join(rows, "\n") + "\n\n</details>"
 }

@@ -23,6 +23,8 @@ const (
 	TypeStarted  Type = "run_started"     // Started
 	TypeState    Type = "state"           // StateChanged
 	TypeCheck    Type = "check"           // CheckRan
+	TypeSetup    Type = "setup"           // SetupRan
+	TypeBox      Type = "sandbox"         // Box
 	TypeAgent    Type = "agent"           // agent.Entry
 	TypeModel    Type = "model"           // ModelChosen
 	TypeOutcome  Type = "agent_ended"     // AgentEnded

@@ -37,6 +37,8 @@ type Report struct {
 
 	Models  []ModelChosen
 	Checks  []Check
+	Box     Box
+	Setups  []SetupRan
 	Change  *Changed
 	Verdict *Verdict
 	Actions []Action
@@ -92,6 +94,10 @@ func (r *Report) take(rec Record) error {
 		return decode(rec.Data, func(o AgentEnded) { r.Outcomes = append(r.Outcomes, o) })
 	case TypeCheck:
 		return decode(rec.Data, r.takeCheck)
+	case TypeBox:
+		return decode(rec.Data, func(b Box) { r.Box = b })
+	case TypeSetup:
+		return decode(rec.Data, func(s SetupRan) { r.Setups = append(r.Setups, s) })
 	case TypeAgent:
 		return decode(rec.Data, r.takeEntry)
 	case TypeChange:

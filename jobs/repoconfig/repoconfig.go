@@ -29,6 +29,16 @@ type Config struct {
 	// Verify are the commands that prove a change, instead of those found in
 	// the CI's files.
 	Verify []string `yaml:"verify"`
+	// Setup are commands that run before the verifying ones, with the network
+	// open to what Egress names; everything after them runs without. Nil takes
+	// what the lock files suggest.
+	Setup []string `yaml:"setup"`
+	// Egress are the presets and hosts that Setup needs, of those that the
+	// operator allows; nil is all of them.
+	Egress []string `yaml:"egress"`
+	// Image is the container image that commands see, of those that the
+	// operator allows.
+	Image string `yaml:"image"`
 	// Draft opens every pull request as a draft.
 	Draft bool `yaml:"draft"`
 	// Branch is the prefix of branch names instead of the operator's.
@@ -44,7 +54,7 @@ func Parse(content []byte) (Config, error) {
 	dec := yaml.NewDecoder(bytes.NewReader(content))
 	dec.KnownFields(true)
 	if err := dec.Decode(&c); err != nil && !errors.Is(err, io.EOF) {
-		return Config{}, fmt.Errorf("%w: %s (known keys: verify, draft, branch, instructions)", ErrInvalid, strings.ReplaceAll(strings.TrimPrefix(err.Error(), "yaml: "), "\n", " "))
+		return Config{}, fmt.Errorf("%w: %s (known keys: verify, setup, egress, image, draft, branch, instructions)", ErrInvalid, strings.ReplaceAll(strings.TrimPrefix(err.Error(), "yaml: "), "\n", " "))
 	}
 	if strings.Contains(c.Branch, "..") || strings.HasPrefix(c.Branch, "-") || strings.HasPrefix(c.Branch, "/") {
 		return Config{}, fmt.Errorf("%w: branch: %q is no prefix for branch names", ErrInvalid, c.Branch)

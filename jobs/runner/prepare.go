@@ -33,7 +33,7 @@ func (s *session) prepare(ctx context.Context) error {
 			return fmt.Errorf("asking for write access: %w", err)
 		}
 	}
-	for _, step := range []func(context.Context) error{s.readSubject, s.fetch, s.locate, s.readConfig, s.findPlan, s.readGuides} {
+	for _, step := range []func(context.Context) error{s.readSubject, s.fetch, s.locate, s.readConfig, s.furnish, s.findPlan, s.readGuides} {
 		if err := step(ctx); err != nil {
 			return err
 		}

@@ -4,20 +4,23 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 
 	"github.com/greenwright/greenwright/sandbox"
+	"github.com/greenwright/greenwright/sandbox/egress"
+	"github.com/greenwright/greenwright/sandbox/layout"
 	"github.com/greenwright/greenwright/vcs/git"
 )
 
 // room is a sandbox with the workspace that is bound into it.
 type room struct {
-	box    sandbox.Sandbox
-	mirror *git.Mirror
-	ws     *git.Workspace
-	dir    string
+	name    string // proof or work
+	gateway *egress.Gateway
+	box     sandbox.Sandbox
+	mirror  *git.Mirror
+	ws      *git.Workspace
+	dir     string
 }
 
 // openRoom starts a sandbox and puts a commit's files into its workspace.
@@ -26,8 +29,11 @@ func (s *session) openRoom(ctx context.Context, name, commit string) (*room, err
 	if err := os.MkdirAll(dir, 0o711); err != nil { //nolint:gosec // the run's account passes through it
 		return nil, fmt.Errorf("making a workspace: %w", err)
 	}
-	spec := s.cfg.Box
-	spec.RunID = string(s.ctl.Run)
+	spec := s.spec()
+	gateway := egress.New(s.egress, s.resolver()...)
+	if !s.egress.Empty() && len(s.setup) > 0 {
+		spec.Gateway = gateway
+	}
 	spec.Workspace, spec.Scratch = filepath.Join(dir, "workspace"), filepath.Join(dir, "scratch")
 	if err := os.Mkdir(spec.Workspace, 0o700); err != nil {
 		return nil, fmt.Errorf("making a workspace: %w", err)
@@ -36,8 +42,12 @@ func (s *session) openRoom(ctx context.Context, name, commit string) (*room, err
 	if err != nil {
 		return nil, fmt.Errorf("starting the sandbox: %w", err)
 	}
-	r := &room{box: box, mirror: s.mirror, dir: spec.Workspace}
-	if err := r.fill(ctx, commit); err != nil {
+	r := &room{name: name, box: box, gateway: gateway, mirror: s.mirror, dir: spec.Workspace}
+	err = r.fill(ctx, commit)
+	if err == nil {
+		err = s.setUp(ctx, r, commit)
+	}
+	if err != nil {
 		return nil, errors.Join(err, r.close(ctx))
 	}
 	return r, nil
@@ -66,7 +76,7 @@ func (r *room) refill(ctx context.Context, commit string) error {
 		return fmt.Errorf("emptying the workspace: %w", err)
 	}
 	for _, e := range entries {
-		if err := removeTree(filepath.Join(r.dir, e.Name())); err != nil {
+		if err := layout.RemoveTree(filepath.Join(r.dir, e.Name())); err != nil {
 			return fmt.Errorf("emptying the workspace: %w", err)
 		}
 	}
@@ -80,11 +90,14 @@ func (r *room) refill(ctx context.Context, commit string) error {
 func (s *session) proofOf(ctx context.Context, commit string) error {
 	if !s.proofUsed {
 		s.proofUsed = true
-		return s.proof.refill(ctx, commit)
+		if err := s.proof.refill(ctx, commit); err != nil {
+			return err
+		}
+		return s.setUp(ctx, s.proof, commit)
 	}
 	old := s.proof
 	s.proof = nil
-	if err := errors.Join(old.close(ctx), removeTree(filepath.Dir(old.dir))); err != nil {
+	if err := errors.Join(old.close(ctx), layout.RemoveTree(filepath.Dir(old.dir))); err != nil {
 		return fmt.Errorf("clearing the proof room: %w", err)
 	}
 	var err error
@@ -98,28 +111,4 @@ func (r *room) close(ctx context.Context) error {
 		err = errors.Join(err, r.ws.Close())
 	}
 	return err
-}
-
-// removeTree removes a tree that commands have written, also directories that
-// they left without permissions.
-func removeTree(path string) error {
-	err := os.RemoveAll(path)
-	if err == nil || !errors.Is(err, fs.ErrPermission) {
-		return err
-	}
-	root, openErr := os.OpenRoot(path)
-	if openErr != nil {
-		return err
-	}
-	defer func() { _ = root.Close() }()
-	walkErr := fs.WalkDir(root.FS(), ".", func(name string, d fs.DirEntry, walkErr error) error {
-		if d != nil && d.IsDir() {
-			_ = root.Chmod(name, 0o700)
-		}
-		if walkErr != nil && d == nil {
-			return walkErr
-		}
-		return nil
-	})
-	return errors.Join(walkErr, os.RemoveAll(path))
 }

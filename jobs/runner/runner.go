@@ -14,6 +14,8 @@ import (
 	"github.com/greenwright/greenwright/jobs/policy"
 	"github.com/greenwright/greenwright/jobs/progress"
 	"github.com/greenwright/greenwright/sandbox"
+	"github.com/greenwright/greenwright/sandbox/egress"
+	"github.com/greenwright/greenwright/sandbox/image"
 	"github.com/greenwright/greenwright/vcs"
 	"github.com/greenwright/greenwright/vcs/git"
 )
@@ -22,6 +24,11 @@ import (
 // told before a request is sent again because the service did not answer.
 type Models interface {
 	Model(name string, waiting Waiting) (model.Model, model.Price, error)
+}
+
+// Images brings a container image to this machine.
+type Images interface {
+	Pull(ctx context.Context, ref string) (*image.Image, error)
 }
 
 // Waiting is told that try number try has failed and how long the pause is.
@@ -36,8 +43,18 @@ type Config struct {
 	Git     *git.Store
 	Sandbox sandbox.Driver
 	// Box is what every sandbox gets besides its directories.
-	Box    sandbox.Spec
-	Models Models
+	Box sandbox.Spec
+	// Egress is where set-up commands may connect to.
+	Egress egress.Policy
+	// Resolver answers the names of Egress; nil is the system's.
+	Resolver egress.Resolver
+	// Images brings container images.
+	Images Images
+	// Image is what every repository gets; empty is the worker's own system.
+	Image string
+	// AllowedImages are globs over what repositories may choose.
+	AllowedImages []string
+	Models        Models
 	// Model is the default, "driver/model"; Mechanic for none.
 	Model  string
 	Policy policy.Config

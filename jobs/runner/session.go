@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/greenwright/greenwright/sandbox/layout"
+
 	"github.com/greenwright/greenwright/agent/model"
 	"github.com/greenwright/greenwright/jobs"
 	"github.com/greenwright/greenwright/jobs/actions"
@@ -46,7 +48,8 @@ type session struct {
 	baseRef string // branch that a new pull request goes into
 	config  repoconfig.Config
 	plan    verify.Plan
-	guides  string // maintainers' instruction files
+	furnishings
+	guides string // maintainers' instruction files
 
 	proof             *room // where commands prove
 	proofUsed         bool  // whether a commit of ours has been in it
@@ -212,7 +215,8 @@ func (s *session) close(ctx context.Context) {
 			errs = append(errs, r.close(ctx))
 		}
 	}
-	errs = append(errs, removeTree(s.dir))
+	s.unfurnish()
+	errs = append(errs, layout.RemoveTree(s.dir))
 	if s.held != nil {
 		errs = append(errs, s.held.Close())
 	}

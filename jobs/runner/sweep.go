@@ -6,6 +6,8 @@ import (
 	"os"
 	"path/filepath"
 	"syscall"
+
+	"github.com/greenwright/greenwright/sandbox/layout"
 )
 
 // lockName is the file by which a live run holds its directory.
@@ -46,7 +48,7 @@ func (r *Runner) Sweep() error {
 			continue
 		}
 		r.cfg.Log.Info("removing what a dead run left", "run_id", e.Name())
-		errs = append(errs, removeTree(dir), lock.Close())
+		errs = append(errs, layout.RemoveTree(dir), lock.Close())
 	}
 	return errors.Join(errs...)
 }
