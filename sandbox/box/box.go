@@ -64,6 +64,7 @@ type Box struct {
 	unwatch context.CancelFunc // ends the look at the disk; nil while nothing runs
 	running sync.WaitGroup     // processes and the watch
 
+	looking  sync.Mutex // held by the one that looks at the disk
 	priming  sync.Once
 	closing  sync.Once
 	closeErr error
@@ -168,7 +169,11 @@ func (b *Box) enter(ctx context.Context, p *command) error {
 	if b.unwatch == nil {
 		ctx, cancel := context.WithCancel(context.WithoutCancel(ctx)) // ends with the last command, whoever began it
 		b.unwatch = cancel
-		b.running.Go(func() { b.watch.Run(ctx, b.overDisk) })
+		b.running.Go(func() {
+			b.looking.Lock() // the look of the commands before may not have ended
+			defer b.looking.Unlock()
+			b.watch.Run(ctx, b.overDisk)
+		})
 	}
 	return nil
 }

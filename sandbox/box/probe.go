@@ -108,6 +108,9 @@ func enforcements(driver string, groups *cgroup.Controller) []sandbox.Enforcemen
 	}
 	if driver == "runsc" {
 		out[1].How = "RLIMIT_NPROC in the sandbox's own kernel"
+		if !cpu {
+			out[2].How = "not held without a control group"
+		}
 	}
 	return out
 }

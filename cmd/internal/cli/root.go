@@ -40,10 +40,11 @@ func (e *exitError) Unwrap() error { return e.err }
 type globals struct {
 	config  string
 	version string
+	unsafe  bool
 }
 
 func (g *globals) load() (config.Config, error) {
-	c, err := config.Load(g.config)
+	c, err := config.Load(g.config, func(c *config.Config) { c.Sandbox.Unsafe = g.unsafe })
 	if err != nil {
 		return c, &exitError{code: exitMisuse, err: err}
 	}
@@ -80,10 +81,11 @@ func newRoot(version string) *cobra.Command {
 		Version: version, Args: unknownCommand, RunE: showHelp,
 	}
 	root.PersistentFlags().StringVar(&g.config, "config", "", "configuration file (default "+config.FileName+" where there is one)")
+	root.PersistentFlags().BoolVar(&g.unsafe, "i-know-this-is-unsafe", false, "confirm sandbox.driver: none, which lets commands loose on this machine")
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return &exitError{code: exitMisuse, err: fmt.Errorf("%w (see %s --help)", err, c.CommandPath())}
 	})
-	root.AddCommand(newServe(g), newRun(g), newDoctor(g), newEvent(g), newJournal(), newVersion(g))
+	root.AddCommand(newServe(g), newRun(g), newDoctor(g), newEvent(g), newJournal(), newSandbox(g), newVersion(g))
 	return root
 }
 

@@ -10,6 +10,8 @@ import (
 	"github.com/greenwright/greenwright/jobs/policy"
 	"github.com/greenwright/greenwright/sandbox"
 	"github.com/greenwright/greenwright/sandbox/bwrap"
+	"github.com/greenwright/greenwright/sandbox/egress"
+	"github.com/greenwright/greenwright/sandbox/runsc"
 	"github.com/greenwright/greenwright/vcs"
 )
 
@@ -107,13 +109,31 @@ type Price struct {
 
 // Sandbox says where commands run.
 type Sandbox struct {
-	// Driver is bwrap; auto takes what starts on this machine.
-	Driver string          `yaml:"driver" env:"GREENWRIGHT_SANDBOX"`
-	Mounts []sandbox.Mount `yaml:"mounts"`
-	Env    []string        `yaml:"env"`
-	Path   []string        `yaml:"path"`
-	Limits sandbox.Limits  `yaml:"limits"`
-	Bwrap  bwrap.Config    `yaml:"bwrap"`
+	// Driver is runsc, bwrap or none; auto takes the first of runsc and bwrap
+	// that starts and holds on this machine.
+	Driver string `yaml:"driver" env:"GREENWRIGHT_SANDBOX"`
+	// Unsafe confirms the driver none; only the command line sets it.
+	Unsafe bool `yaml:"-" env:"-"`
+	// Image is what every repository gets instead of the host's /usr; empty is
+	// the host's.
+	Image string `yaml:"image" env:"GREENWRIGHT_SANDBOX_IMAGE"`
+	// Images are those that repositories may choose, as globs over references
+	// ("ghcr.io/acme/*").
+	Images []string `yaml:"images"`
+	// DockerLogins uses the worker's Docker configuration for registries.
+	DockerLogins bool `yaml:"docker_logins"`
+	// PlainHTTP are registries (host:port) that are reached without TLS.
+	PlainHTTP []string `yaml:"plain_http"`
+	// Egress is where set-up commands may connect to.
+	Egress egress.Policy `yaml:"egress"`
+	// Resolver answers the names of Egress; nil is the system's.
+	Resolver egress.Resolver `yaml:"-" env:"-"`
+	Mounts   []sandbox.Mount `yaml:"mounts"`
+	Env      []string        `yaml:"env"`
+	Path     []string        `yaml:"path"`
+	Limits   sandbox.Limits  `yaml:"limits"`
+	Bwrap    bwrap.Config    `yaml:"bwrap"`
+	Runsc    runsc.Config    `yaml:"runsc"`
 }
 
 // Limits are the ceilings of one run. Zero takes the agent's default, or none

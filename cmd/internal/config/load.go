@@ -24,8 +24,9 @@ const FileName = "greenwright.yml"
 const maxFile = 1 << 20
 
 // Load reads the file, the environment over it, and the secrets' files. An
-// empty path reads FileName where there is one. The result is valid.
-func Load(path string) (Config, error) {
+// empty path reads FileName where there is one. The changes of the command
+// line come last. The result is valid.
+func Load(path string, changes ...func(*Config)) (Config, error) {
 	c := Default()
 	content, err := read(path)
 	if err != nil {
@@ -36,6 +37,9 @@ func Load(path string) (Config, error) {
 	}
 	if err := overlay(&c); err != nil {
 		return c, err
+	}
+	for _, change := range changes {
+		change(&c)
 	}
 	c.Policy = c.Policy.WithDefaults()
 	if err := errors.Join(c.Validate(), c.loadSecrets()); err != nil {

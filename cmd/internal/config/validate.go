@@ -3,10 +3,14 @@ package config
 import (
 	"errors"
 	"fmt"
+	"math"
+	"net/netip"
 	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/bmatcuk/doublestar/v4"
 
 	"github.com/greenwright/greenwright/vcs"
 )
@@ -61,8 +65,22 @@ func (c Models) validate(f *faults) {
 }
 
 func (c Sandbox) validate(f *faults) {
-	if c.Driver != "auto" && c.Driver != "bwrap" {
-		f.add("sandbox.driver: %q: want auto or bwrap", c.Driver)
+	switch c.Driver {
+	case "auto", "runsc", "bwrap":
+	case "none":
+		if !c.Unsafe {
+			f.add("sandbox.driver: none lets commands of repositories and models loose on this machine: confirm with --i-know-this-is-unsafe, or set auto")
+		}
+	default:
+		f.add("sandbox.driver: %q: want auto, runsc, bwrap or none", c.Driver)
+	}
+	if err := c.Egress.Validate(); err != nil {
+		f.add("sandbox.egress: %s", strings.ReplaceAll(err.Error(), "\n", "; "))
+	}
+	for _, pattern := range c.Images {
+		if !doublestar.ValidatePattern(pattern) {
+			f.add("sandbox.images: %q is no glob", pattern)
+		}
 	}
 	for _, kv := range c.Env {
 		if name, _, ok := strings.Cut(kv, "="); !ok || name == "" {
@@ -91,6 +109,10 @@ func (c Config) validateNumbers(f *faults) {
 		"limits.usd": int64(c.Limits.USD * microUSD), "jobs.drain": int64(c.Jobs.Drain),
 		"sandbox.limits.wall_clock": int64(c.Sandbox.Limits.WallClock), "sandbox.limits.idle": int64(c.Sandbox.Limits.Idle),
 		"sandbox.limits.output_bytes": c.Sandbox.Limits.OutputBytes, "sandbox.limits.file_bytes": c.Sandbox.Limits.FileBytes,
+		"sandbox.limits.open_files": int64(c.Sandbox.Limits.OpenFiles), "sandbox.limits.processes": int64(c.Sandbox.Limits.Processes),
+		"sandbox.limits.memory_bytes": c.Sandbox.Limits.MemoryBytes, "sandbox.limits.cpus": int64(math.Floor(c.Sandbox.Limits.CPUs)),
+		"sandbox.limits.workspace_bytes": c.Sandbox.Limits.WorkspaceBytes, "sandbox.limits.workspace_files": c.Sandbox.Limits.WorkspaceFiles,
+		"sandbox.limits.temp_bytes": c.Sandbox.Limits.TempBytes, "sandbox.limits.temp_files": c.Sandbox.Limits.TempFiles,
 	} {
 		if v < 0 {
 			f.add("%s: must not be negative", name)
@@ -102,6 +124,20 @@ func knownDriver(name string) bool {
 	return name == "anthropic" || name == "openai" || name == "mechanic"
 }
 
+// public reports whether a forge can be reached from outside this machine and
+// its private networks: then strangers write what commands would do.
+func public(baseURL string) bool {
+	u, err := url.Parse(baseURL)
+	if baseURL == "" || err != nil {
+		return true
+	}
+	if u.Hostname() == "localhost" {
+		return false
+	}
+	addr, err := netip.ParseAddr(u.Hostname())
+	return err != nil || !addr.IsLoopback() && !addr.IsPrivate()
+}
+
 // ValidateServe names what `serve` needs besides.
 func (c Config) ValidateServe() error {
 	g := c.Forges.GitHub
@@ -109,6 +145,9 @@ func (c Config) ValidateServe() error {
 		return errors.New("forges: none is configured: set forges.github in greenwright.yml, or GREENWRIGHT_GITHUB_TOKEN and GREENWRIGHT_GITHUB_WEBHOOK_SECRET in the environment")
 	}
 	var faults []error
+	if c.Sandbox.Driver == "none" && public(g.BaseURL) {
+		faults = append(faults, errors.New("sandbox.driver: none is refused with a forge that can be reached from outside: whoever may comment there would run commands on this machine; set sandbox.driver to auto"))
+	}
 	if len(g.Secrets) == 0 {
 		faults = append(faults, errors.New("forges.github: no webhook secret: set GREENWRIGHT_GITHUB_WEBHOOK_SECRET or webhook_secret_files; deliveries cannot be trusted without one"))
 	}

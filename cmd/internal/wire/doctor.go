@@ -71,19 +71,6 @@ func checkData(_ context.Context, cfg config.Config, _ *slog.Logger) []Finding {
 	return found("data directory", OK, "", "%s", cfg.DataDir)
 }
 
-func checkSandbox(ctx context.Context, cfg config.Config, _ *slog.Logger) []Finding {
-	d, err := makeDirs(cfg.DataDir)
-	if err != nil {
-		return nil
-	}
-	driver, err := boxDriver(ctx, cfg.Sandbox, d.sandbox)
-	if err != nil {
-		return found("sandbox", Failure, "no job runs without a sandbox; install bubblewrap, and see docs/sandbox.md", "%s", err)
-	}
-	return append(found("sandbox", OK, "", "%s starts and holds: no network, no capabilities, read-only system", driver.Name()),
-		found("sandbox limits", Warning, "limit the worker's own service or container (systemd MemoryMax, TasksMax)", "memory and CPU of commands are not limited by the bubblewrap driver")...)
-}
-
 // oldestRedis is what asynq asks for.
 const oldestRedis = "4.0"
 

@@ -1,7 +1,6 @@
 package wire
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -21,7 +20,6 @@ import (
 	"github.com/greenwright/greenwright/jobs/runner"
 	"github.com/greenwright/greenwright/jobs/trigger"
 	"github.com/greenwright/greenwright/sandbox"
-	"github.com/greenwright/greenwright/sandbox/bwrap"
 	"github.com/greenwright/greenwright/vcs"
 	"github.com/greenwright/greenwright/vcs/git"
 	"github.com/greenwright/greenwright/vcs/github"
@@ -41,20 +39,20 @@ func Logger(cfg config.Log, w io.Writer) (*slog.Logger, error) {
 }
 
 // dirs are the parts of the data directory.
-type dirs struct{ mirrors, runs, artifacts, redis, sandbox string }
+type dirs struct{ mirrors, runs, artifacts, redis, sandbox, images string }
 
 // makeDirs makes them. A run's account passes through the data directory to
 // its own part; everything else is closed to it.
 func makeDirs(data string) (dirs, error) {
 	d := dirs{
 		mirrors: filepath.Join(data, "mirrors"), runs: filepath.Join(data, "runs"), artifacts: filepath.Join(data, "artifacts"),
-		redis: filepath.Join(data, "redis"), sandbox: filepath.Join(data, "sandbox"),
+		redis: filepath.Join(data, "redis"), sandbox: filepath.Join(data, "sandbox"), images: filepath.Join(data, "images"),
 	}
 	const pass, closed = 0o711, 0o700
 	for _, part := range []struct {
 		dir  string
 		mode os.FileMode
-	}{{data, pass}, {d.mirrors, closed}, {d.runs, pass}, {d.artifacts, closed}, {d.redis, closed}, {d.sandbox, pass}} {
+	}{{data, pass}, {d.mirrors, closed}, {d.runs, pass}, {d.artifacts, closed}, {d.redis, closed}, {d.sandbox, pass}, {d.images, pass}} {
 		if err := makeDir(part.dir, part.mode); err != nil {
 			return d, fmt.Errorf("making the data directory (set data_dir to one that can be written): %w", err)
 		}
@@ -72,20 +70,6 @@ func makeDir(dir string, mode os.FileMode) error {
 		return err
 	}
 	return os.Chmod(dir, mode)
-}
-
-// boxDriver chooses the sandbox and tries it. Without one nothing runs.
-func boxDriver(ctx context.Context, cfg config.Sandbox, state string) (sandbox.Driver, error) {
-	bw := cfg.Bwrap
-	bw.StateDir = state
-	driver, err := bwrap.New(bw)
-	if err != nil {
-		return nil, err
-	}
-	if _, err := driver.Probe(ctx); err != nil {
-		return nil, err
-	}
-	return driver, nil
 }
 
 // models resolves "driver/model".
@@ -146,9 +130,17 @@ func makeRunner(cfg config.Config, d dirs, driver sandbox.Driver, forges map[vcs
 	if err != nil {
 		return nil, fmt.Errorf("opening the mirrors: %w", err)
 	}
+	box, err := boxSpec(cfg, log)
+	if err != nil {
+		return nil, err
+	}
+	store, err := openImages(d, cfg.Sandbox, log)
+	if err != nil {
+		return nil, err
+	}
 	return runner.New(runner.Config{
 		Forges: forges, Git: mirrors, Sandbox: driver,
-		Box:    sandbox.Spec{Env: cfg.Sandbox.Env, Path: cfg.Sandbox.Path, Mounts: cfg.Sandbox.Mounts, Limits: cfg.Sandbox.Limits},
+		Box: box, Egress: cfg.Sandbox.Egress, Resolver: cfg.Sandbox.Resolver, Images: store, Image: cfg.Sandbox.Image, AllowedImages: cfg.Sandbox.Images,
 		Models: models{cfg.Models}, Model: cfg.Models.Default, Policy: cfg.Policy, Limits: cfg.Limits.Agent(),
 		RunsDir: d.runs, Archive: journal.Archive{Dir: d.artifacts}, BranchPrefix: cfg.BranchPrefix, Version: version, Log: log, Now: time.Now,
 	}), nil

@@ -47,6 +47,16 @@ type RunResult struct {
 
 // Run does one job on a checkout, without a forge and without Redis.
 func Run(ctx context.Context, cfg config.Config, opts RunOptions, version string, log *slog.Logger) (RunResult, error) {
+	d, err := makeDirs(cfg.DataDir)
+	if err != nil {
+		return RunResult{}, err
+	}
+	modules := hostModules(ctx)
+	places, err := makeReachable(d.sandbox, modules)
+	if err != nil {
+		return RunResult{}, err
+	}
+	defer leavePlaces(places)
 	dir, err := checkout(ctx, opts)
 	if err != nil {
 		return RunResult{}, err
@@ -56,15 +66,11 @@ func Run(ctx context.Context, cfg config.Config, opts RunOptions, version string
 		return RunResult{}, err
 	}
 	warnDirty(ctx, forge.Root(), opts.Say)
-	d, err := makeDirs(cfg.DataDir)
+	box, err := boxDriver(ctx, cfg.Sandbox, d.sandbox, log)
 	if err != nil {
 		return RunResult{}, err
 	}
-	box, err := boxDriver(ctx, cfg.Sandbox, d.sandbox)
-	if err != nil {
-		return RunResult{}, err
-	}
-	cfg.Sandbox = withModuleCache(ctx, cfg.Sandbox, forge.Root(), opts.Say)
+	cfg.Sandbox = mountModules(cfg.Sandbox, modules, places, forge.Root(), opts.Say)
 	run, err := makeRunner(cfg, d, box, map[vcs.ForgeName]vcs.Forge{vcs.Local: forge}, version, log)
 	if err != nil {
 		return RunResult{}, err
@@ -140,46 +146,40 @@ func warnDirty(ctx context.Context, root string, say func(string, ...any)) {
 // moduleCache is where the host's Go module downloads appear inside.
 const moduleCache = "/cache/go-mod"
 
-// withModuleCache lets Go inside use the modules that were downloaded on this
-// machine, read-only, since there is no network. It is the operator's own
-// cache and the operator's own code.
-func withModuleCache(ctx context.Context, cfg config.Sandbox, root string, say func(string, ...any)) config.Sandbox {
+// hostModules is where downloaded modules are on this machine, empty if
+// nowhere.
+func hostModules(ctx context.Context) string {
 	cmd := exec.CommandContext(ctx, "go", "env", "GOMODCACHE")
 	cmd.Dir, cmd.Env = "/", append(os.Environ(), "GOTOOLCHAIN=local") // nothing of the checkout decides
 	out, err := cmd.Output()
 	if err != nil {
-		return cfg
+		return ""
 	}
 	dir := filepath.Join(strings.TrimSpace(string(out)), "cache", "download")
 	if st, err := os.Stat(dir); err != nil || !st.IsDir() {
-		return cfg
+		return ""
 	}
-	if !passable(dir) {
-		if _, err := os.Stat(filepath.Join(root, "go.sum")); err != nil {
-			return cfg // a module without dependencies, or none: nothing is missed
-		}
-		say("note: the accounts that commands run under cannot reach the Go module cache %s: modules count as missing; set GOMODCACHE to a place where every account may pass, or run as another user than root", dir)
-		return cfg
-	}
-	cfg.Mounts = append(cfg.Mounts, sandbox.Mount{Source: dir, Target: moduleCache})
-	cfg.Env = append(cfg.Env, "GOPROXY=file://"+moduleCache, "GOSUMDB=off", "GOFLAGS=-modcacherw")
-	return cfg
+	return dir
 }
 
-// passable reports whether a run's own account, which a worker that is root
-// gives its commands, can reach a directory.
-func passable(dir string) bool {
-	if os.Geteuid() != 0 {
-		return true
+// mountModules lets Go inside use the modules that were downloaded on this
+// machine, read-only, since there is no network. It is the operator's own
+// cache and the operator's own code.
+func mountModules(cfg config.Sandbox, dir string, places map[string]string, root string, say func(string, ...any)) config.Sandbox {
+	source := dir
+	if place, bound := places[dir]; bound {
+		source = place
 	}
-	const others = 0o001
-	for ; ; dir = filepath.Dir(dir) {
-		st, err := os.Stat(dir)
-		if err != nil || st.Mode().Perm()&others == 0 {
-			return false
-		}
-		if dir == filepath.Dir(dir) {
-			return true
-		}
+	if dir == "" {
+		return cfg
 	}
+	if !passable(source) {
+		if _, err := os.Stat(filepath.Join(root, "go.sum")); err == nil { // else nothing is missed
+			say("note: the accounts that commands run under cannot reach the Go module cache %s: modules count as missing; set GOMODCACHE to a place where every account may pass, or run as another user than root", dir)
+		}
+		return cfg
+	}
+	cfg.Mounts = append(cfg.Mounts, sandbox.Mount{Source: source, Target: moduleCache})
+	cfg.Env = append(cfg.Env, "GOPROXY=file://"+moduleCache, "GOSUMDB=off", "GOFLAGS=-modcacherw")
+	return cfg
 }

@@ -190,7 +190,7 @@ func (s *server) knownSelf() vcs.Actor {
 
 // worker builds what pulls from the queues.
 func (s *server) worker(ctx context.Context) (*queue.Worker, error) {
-	box, err := boxDriver(ctx, s.cfg.Sandbox, s.dirs.sandbox)
+	box, err := boxDriver(ctx, s.cfg.Sandbox, s.dirs.sandbox, s.log)
 	if err != nil {
 		return nil, fmt.Errorf("no job can run: %w", err)
 	}

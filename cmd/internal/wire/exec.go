@@ -1,0 +1,195 @@
+package wire
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"syscall"
+
+	"github.com/greenwright/greenwright/cmd/internal/config"
+	"github.com/greenwright/greenwright/sandbox"
+	"github.com/greenwright/greenwright/sandbox/egress"
+	"github.com/greenwright/greenwright/vcs"
+)
+
+// ExecOptions are one command in a sandbox of its own.
+type ExecOptions struct {
+	Workspace string // empty is an empty directory
+	Image     string
+	Egress    egress.Policy
+	Limits    sandbox.Limits // over the configured ones where set
+	Cmd       sandbox.Cmd
+}
+
+// Exec runs it, in the sandbox that a run would get.
+func Exec(ctx context.Context, cfg config.Config, opts ExecOptions, log *slog.Logger) (res sandbox.Result, err error) {
+	d, err := makeDirs(cfg.DataDir)
+	if err != nil {
+		return res, err
+	}
+	ws, places, err := namedWorkspace(opts.Workspace, d)
+	if err != nil {
+		return res, err
+	}
+	defer leavePlaces(places)
+	opts.Workspace = ws
+	driver, err := boxDriver(ctx, cfg.Sandbox, d.sandbox, log)
+	if err != nil {
+		return res, err
+	}
+	dir, err := os.MkdirTemp(d.runs, "exec-")
+	if err != nil {
+		return res, fmt.Errorf("making a directory: %w", err)
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	spec, release, err := execSpec(ctx, cfg, opts, d, dir, log)
+	if err != nil {
+		return res, err
+	}
+	defer release()
+	before, err := ownerOf(spec.Workspace)
+	if err != nil {
+		return res, err
+	}
+	box, err := driver.Start(ctx, spec)
+	if err != nil {
+		return res, err
+	}
+	uid, gid := box.Owner()
+	inside := owner{uid, gid}
+	defer func() {
+		err = errors.Join(err, box.Close(context.WithoutCancel(ctx)), handOver(spec.Workspace, inside, before))
+	}()
+	if err := handOver(spec.Workspace, before, inside); err != nil {
+		return res, err
+	}
+	return box.Exec(ctx, opts.Cmd)
+}
+
+// owner is a host account.
+type owner struct{ uid, gid int }
+
+func ownerOf(dir string) (owner, error) {
+	st, err := os.Lstat(dir)
+	if err != nil {
+		return owner{}, err
+	}
+	sys, ok := st.Sys().(*syscall.Stat_t)
+	if !ok {
+		return owner{}, fmt.Errorf("%s: its owner is not known", dir)
+	}
+	return owner{int(sys.Uid), int(sys.Gid)}, nil
+}
+
+// handOver gives what one account has in a tree to another: a worker that is
+// root runs commands under an account of their own, which must be able to use
+// the directory that was named. It is given back afterwards.
+func handOver(dir string, from, to owner) error {
+	if from.uid == to.uid {
+		return nil
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = root.Close() }()
+	return fs.WalkDir(root.FS(), ".", func(name string, _ fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		st, err := root.Lstat(name)
+		if err != nil {
+			return err
+		}
+		if sys, ok := st.Sys().(*syscall.Stat_t); !ok || int(sys.Uid) != from.uid && name != "." {
+			return nil
+		}
+		return root.Lchown(name, to.uid, to.gid)
+	})
+}
+
+// execSpec puts the parts together; release gives the image back.
+func execSpec(ctx context.Context, cfg config.Config, opts ExecOptions, d dirs, dir string, log *slog.Logger) (sandbox.Spec, func(), error) {
+	release := func() {}
+	if err := os.Chmod(dir, 0o711); err != nil { //nolint:gosec // the run's account passes through it
+		return sandbox.Spec{}, release, err
+	}
+	spec, err := boxSpec(cfg, log)
+	if err != nil {
+		return spec, release, err
+	}
+	spec.RunID, spec.Scratch, spec.Limits = "exec", filepath.Join(dir, "scratch"), over(spec.Limits, opts.Limits)
+	if !opts.Egress.Empty() {
+		spec.Gateway = egress.New(opts.Egress)
+	}
+	if spec.Workspace = opts.Workspace; spec.Workspace == "" {
+		spec.Workspace = filepath.Join(dir, "workspace")
+		if err := os.Mkdir(spec.Workspace, 0o700); err != nil {
+			return spec, release, err
+		}
+	}
+	ref := opts.Image
+	if ref == "" {
+		ref = cfg.Sandbox.Image
+	}
+	if ref == "" {
+		return spec, release, nil
+	}
+	store, err := openImages(d, cfg.Sandbox, log)
+	if err != nil {
+		return spec, release, err
+	}
+	img, err := store.Pull(ctx, ref)
+	if err != nil {
+		return spec, release, err
+	}
+	img.Apply(&spec)
+	return spec, img.Release, nil
+}
+
+// namedWorkspace is the directory that was named, where runs' accounts can
+// reach it; empty if none was.
+func namedWorkspace(named string, d dirs) (string, map[string]string, error) {
+	if named == "" {
+		return "", nil, nil
+	}
+	ws, err := filepath.Abs(named)
+	if err != nil {
+		return "", nil, err
+	}
+	st, err := os.Stat(ws)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return "", nil, fmt.Errorf("%w: --workspace %s is not there", vcs.ErrInvalid, named)
+	case err != nil:
+		return "", nil, err
+	case !st.IsDir():
+		return "", nil, fmt.Errorf("%w: --workspace %s is not a directory", vcs.ErrInvalid, named)
+	}
+	places, err := makeReachable(d.sandbox, ws)
+	if place, bound := places[ws]; bound {
+		ws = place
+	}
+	return ws, places, err
+}
+
+// over takes from more what is set.
+func over(l, more sandbox.Limits) sandbox.Limits {
+	if more.MemoryBytes > 0 {
+		l.MemoryBytes = more.MemoryBytes
+	}
+	if more.Processes > 0 {
+		l.Processes = more.Processes
+	}
+	if more.CPUs > 0 {
+		l.CPUs = more.CPUs
+	}
+	if more.WorkspaceBytes > 0 {
+		l.WorkspaceBytes = more.WorkspaceBytes
+	}
+	return l
+}

@@ -1,0 +1,170 @@
+package wire
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/greenwright/greenwright/cmd/internal/config"
+	"github.com/greenwright/greenwright/sandbox"
+	"github.com/greenwright/greenwright/sandbox/bwrap"
+	"github.com/greenwright/greenwright/sandbox/cgroup"
+	"github.com/greenwright/greenwright/sandbox/image"
+	"github.com/greenwright/greenwright/sandbox/redact"
+	"github.com/greenwright/greenwright/sandbox/runsc"
+	"github.com/greenwright/greenwright/sandbox/unsafehost"
+	"github.com/greenwright/greenwright/vcs"
+)
+
+// attempt is one driver that was tried.
+type attempt struct {
+	name   string
+	driver sandbox.Driver // nil when it could not be made
+	report sandbox.Report
+	err    error
+}
+
+// driverNames are the drivers that a setting stands for, the best first.
+func driverNames(setting string) []string {
+	if setting == "auto" {
+		return []string{"runsc", "bwrap"}
+	}
+	return []string{setting}
+}
+
+// makeDriver makes a driver without trying it.
+func makeDriver(name string, cfg config.Sandbox, state string, groups *cgroup.Controller) (sandbox.Driver, error) {
+	switch name {
+	case "runsc":
+		c := cfg.Runsc
+		c.StateDir, c.Cgroup = filepath.Join(state, "runsc"), groups
+		if c.Binary == "" {
+			c.Binary = besideProgram("runsc")
+		}
+		return runsc.New(c)
+	case "bwrap":
+		c := cfg.Bwrap
+		c.StateDir, c.Cgroup = state, groups
+		return bwrap.New(c)
+	case unsafehost.Name:
+		return unsafehost.New(state), nil
+	}
+	return nil, fmt.Errorf("%w: there is no sandbox driver %q", sandbox.ErrUnavailable, name)
+}
+
+// besideProgram is where `make setup` puts what it builds: beside the program
+// itself. It is empty where there is none.
+func besideProgram(name string) string {
+	exe, err := os.Executable()
+	if err != nil {
+		return ""
+	}
+	file := filepath.Join(filepath.Dir(exe), name)
+	if _, err := os.Stat(file); err != nil {
+		return ""
+	}
+	return file
+}
+
+// try makes a driver and starts a real sandbox of it.
+func try(ctx context.Context, name string, cfg config.Sandbox, state string, groups *cgroup.Controller) attempt {
+	a := attempt{name: name}
+	a.driver, a.err = makeDriver(name, cfg, state, groups)
+	if a.err == nil {
+		a.report, a.err = a.driver.Probe(ctx)
+	}
+	return a
+}
+
+// boxDriver takes the first driver that really starts and holds. Without one
+// nothing runs, and the error says of each what is wrong and what helps.
+func boxDriver(ctx context.Context, cfg config.Sandbox, state string, log *slog.Logger) (sandbox.Driver, error) {
+	groups, err := cgroup.Open(cgroup.Config{})
+	if err != nil {
+		return nil, err
+	}
+	var errs []error
+	for _, name := range driverNames(cfg.Driver) {
+		a := try(ctx, name, cfg, state, groups)
+		if a.err != nil {
+			log.Info("sandbox driver cannot be used", "driver", name, "error", a.err)
+			errs = append(errs, fmt.Errorf("%s: %w", name, a.err))
+			continue
+		}
+		log.Info("sandbox driver chosen", "driver", name, "cgroup", groups.Mode())
+		if err := a.driver.Sweep(ctx); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			log.Warn("what dead sandboxes left could not be removed", "driver", name, "error", err)
+		}
+		return a.driver, nil
+	}
+	return nil, fmt.Errorf("no sandbox starts here, and no command is run without one: %w", errors.Join(errs...))
+}
+
+// boxSpec is what the configuration gives every sandbox.
+func boxSpec(cfg config.Config, log *slog.Logger) (sandbox.Spec, error) {
+	guard, err := redact.New(secrets(cfg, log))
+	if err != nil {
+		return sandbox.Spec{}, fmt.Errorf("preparing the redaction of output: %w", err)
+	}
+	return sandbox.Spec{
+		Env: cfg.Sandbox.Env, Path: cfg.Sandbox.Path, Mounts: cfg.Sandbox.Mounts, Limits: cfg.Sandbox.Limits, Filter: guard.Writer,
+	}, nil
+}
+
+// secrets are what the worker knows and no command's output may hold. What is
+// too short to be told from ordinary text protects nothing either.
+func secrets(cfg config.Config, log *slog.Logger) []redact.Secret {
+	all := []redact.Secret{
+		{Name: "model key", Value: string(cfg.Models.Anthropic.Key)}, {Name: "model key", Value: string(cfg.Models.OpenAI.Key)},
+		{Name: "redis password", Value: redisPassword(cfg.Redis.URL)},
+	}
+	if g := cfg.Forges.GitHub; g != nil {
+		all = append(all, redact.Secret{Name: "forge token", Value: g.Token.Reveal()}, redact.Secret{Name: "App key", Value: g.PrivateKey.Reveal()})
+		for _, s := range g.Secrets {
+			all = append(all, redact.Secret{Name: "webhook secret", Value: s.Reveal()})
+		}
+	}
+	return slices.DeleteFunc(all, func(s redact.Secret) bool {
+		if s.Value != "" && len(s.Value) < redact.MinSecret {
+			log.Warn("secret is too short to be redacted from output", "secret", s.Name, "bytes", len(s.Value))
+			return true
+		}
+		return s.Value == ""
+	})
+}
+
+// redisPassword is what is secret of the URL.
+func redisPassword(raw vcs.Secret) string {
+	u, err := url.Parse(raw.Reveal())
+	if err != nil || u.User == nil {
+		return ""
+	}
+	password, _ := u.User.Password()
+	return password
+}
+
+// images is the cache of unpacked images, as operators and repositories name
+// them; that repositories name none on this machine is the runner's care.
+type images struct{ store *image.Store }
+
+func openImages(d dirs, cfg config.Sandbox, log *slog.Logger) (images, error) {
+	store, err := image.Open(image.Config{Dir: d.images, DockerLogins: cfg.DockerLogins, PlainHTTP: cfg.PlainHTTP, Log: log})
+	if err != nil {
+		return images{}, fmt.Errorf("opening the cache of images: %w", err)
+	}
+	return images{store}, nil
+}
+
+// Pull implements runner.Images.
+func (i images) Pull(ctx context.Context, ref string) (*image.Image, error) {
+	if image.IsLocal(ref) {
+		return i.store.Load(ctx, ref)
+	}
+	return i.store.Pull(ctx, ref)
+}
