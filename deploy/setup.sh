@@ -16,7 +16,27 @@ if ! command -v go >/dev/null 2>&1; then
 	echo "setup: Go 1.26 or newer is needed: see https://go.dev/doc/install" >&2
 	exit 1
 fi
+# gVisor's runsc, built from its Go module: Debian's package is of 2022. The
+# first time takes a minute or two; without it sandboxes are bubblewrap's.
+runsc_module=gvisor.dev/gvisor/runsc
+runsc_version=v0.0.0-20260905035102-160fafc42237
+build_runsc() {
+	if [ -n "${GREENWRIGHT_SKIP_RUNSC:-}" ] || [ "$(uname -s)" != Linux ]; then
+		return 0
+	fi
+	if [ -x bin/runsc ] && go version -m bin/runsc 2>/dev/null | grep -q "$runsc_version"; then
+		return 0
+	fi
+	echo "setup: building gVisor's runsc once; this takes a minute or two (GREENWRIGHT_SKIP_RUNSC=1 leaves it out)"
+	mkdir -p bin
+	if ! GOFLAGS= GOBIN="$(pwd)/bin" CGO_ENABLED=0 go install -trimpath -ldflags='-s -w' "$runsc_module@$runsc_version"; then
+		echo "setup: runsc could not be built: sandboxes will be bubblewrap's. To try again:" >&2
+		echo "    GOBIN=$(pwd)/bin CGO_ENABLED=0 go install $runsc_module@$runsc_version" >&2
+	fi
+}
+
 if [ -z "$missing" ]; then
+	build_runsc
 	exit 0
 fi
 
@@ -42,3 +62,4 @@ if ! $sudo apt-get update -qq >/dev/null || ! $sudo env RUNLEVEL=1 $install >/de
 	echo "    $sudo apt-get update && $sudo $install" >&2
 	exit 1
 fi
+build_runsc
