@@ -5,7 +5,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
-	"log"
+	"log/slog"
 	"net/http/httptest"
 	"os"
 	"os/exec"
@@ -231,7 +231,7 @@ func TestSecretsDoNotLeaveInOutput(t *testing.T) {
 // TestInAnImage: a repository's image, from a registry, with what its commands
 // need and the worker's own system does not have.
 func TestInAnImage(t *testing.T) {
-	srv := httptest.NewServer(registry.New(registry.Logger(log.New(io.Discard, "", 0))))
+	srv := httptest.NewServer(registry.New(registry.Logger(slog.NewLogLogger(slog.DiscardHandler, slog.LevelError))))
 	defer srv.Close()
 	host := strings.TrimPrefix(srv.URL, "http://")
 	ref, err := name.ParseReference(host+"/acme/tools:1", name.Insecure)
