@@ -109,9 +109,16 @@ func (d *Driver) Start(ctx context.Context, spec sandbox.Spec) (sandbox.Sandbox,
 	return b, nil
 }
 
-// withStubs counts that a process inside may take two outside.
+// sentryHeadroom is what gVisor itself may take of a control group's memory, and
+// what a command may touch before the guest sees it: the group ends the whole
+// sandbox, the guest ends the command alone.
+const sentryHeadroom = 512 << 20
+
+// withStubs counts that a process inside may take two outside, and leaves the
+// guest the first word on memory.
 func withStubs(l sandbox.Limits) sandbox.Limits {
 	l.Processes *= 2
+	l.MemoryBytes += l.MemoryBytes/4 + sentryHeadroom
 	return l
 }
 

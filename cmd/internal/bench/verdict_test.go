@@ -2,6 +2,7 @@ package bench_test
 
 import (
 	"cmp"
+	"fmt"
 	"io"
 	"slices"
 	"testing"
@@ -43,14 +44,19 @@ func (v verdict) met() bool {
 	return v.got <= v.target
 }
 
-// verdicts prints each, and a miss as one.
+// String says it, and a miss as one.
+func (v verdict) String() string {
+	word := "met"
+	if !v.met() {
+		word = "MISSED"
+	}
+	return fmt.Sprintf("%-44s %10.2f %-4s target %8.2f: %s (%.2f of it)", v.what, v.got, v.unit, v.target, word, v.got/v.target)
+}
+
+// verdicts prints each.
 func verdicts(b *testing.B, all ...verdict) {
 	b.Helper()
 	for _, v := range all {
-		word := "met"
-		if !v.met() {
-			word = "MISSED"
-		}
-		b.Logf("%-44s %10.2f %-4s target %8.2f: %s (%.2f of it)", v.what, v.got, v.unit, v.target, word, v.got/v.target)
+		b.Log(v)
 	}
 }

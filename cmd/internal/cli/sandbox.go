@@ -95,10 +95,16 @@ func execInSandbox(c *cobra.Command, g *globals, f execFlags, args []string) err
 	if err != nil {
 		return &exitError{code: exitSandbox, err: err}
 	}
+	err = endExec(c.Context(), res)
+	var exit *exitError
+	if f.verbose && errors.As(err, &exit) && exit.err != nil { // the usage is the last line
+		sayTo(c.ErrOrStderr(), "greenwright: %v", exit.err)
+		err = &exitError{code: exit.code}
+	}
 	if f.verbose {
 		sayTo(c.ErrOrStderr(), "%s", howEnded(res))
 	}
-	return endExec(c.Context(), res)
+	return err
 }
 
 // options are the flags, parsed.
@@ -155,8 +161,16 @@ func howEnded(res sandbox.Result) string {
 	case res.Cause == sandbox.Exited:
 		how += " " + strconv.Itoa(res.ExitCode)
 	}
-	return fmt.Sprintf("greenwright: %s after %s; cpu %s, peak memory %s, written %s, output %s", how, res.Duration.Round(time.Millisecond),
-		res.Usage.CPU.Round(time.Millisecond), units.BytesSize(float64(res.Usage.PeakMemory)), units.BytesSize(float64(res.Usage.BytesWritten)), units.BytesSize(float64(res.Output.TotalBytes)))
+	line := fmt.Sprintf("greenwright: %s after %s; cpu %s", how, res.Duration.Round(time.Millisecond), res.Usage.CPU.Round(time.Millisecond))
+	for _, u := range []struct {
+		name  string
+		bytes int64
+	}{{"peak memory", res.Usage.PeakMemory}, {"written", res.Usage.BytesWritten}, {"output", res.Output.TotalBytes}} {
+		if u.bytes > 0 { // else nothing, or not known
+			line += ", " + u.name + " " + units.BytesSize(float64(u.bytes))
+		}
+	}
+	return line
 }
 
 // endExec turns the end into the exit code.
