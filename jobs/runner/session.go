@@ -101,7 +101,7 @@ func (s *session) begin(ctx context.Context) error {
 	}
 	s.forge = forge
 	var err error
-	s.held, err = holdDir(s.dir)
+	s.held, err = HoldDir(s.dir)
 	return err
 }
 

@@ -13,9 +13,9 @@ import (
 // lockName is the file by which a live run holds its directory.
 const lockName = "lock"
 
-// holdDir makes the run's directory and locks it for as long as the file is
+// HoldDir makes the directory of a run, or of a command run by hand, and locks it for as long as the file is
 // open. The kernel gives the lock up when the process dies, however it dies.
-func holdDir(dir string) (*os.File, error) {
+func HoldDir(dir string) (*os.File, error) {
 	if err := os.MkdirAll(dir, 0o711); err != nil { //nolint:gosec // the run's account passes through it
 		return nil, fmt.Errorf("making the run's directory: %w", err)
 	}
@@ -39,7 +39,7 @@ func (r *Runner) Sweep() error {
 	var errs []error
 	for _, e := range entries {
 		dir := filepath.Join(r.cfg.RunsDir, e.Name())
-		lock, err := holdDir(dir)
+		lock, err := HoldDir(dir)
 		if errors.Is(err, syscall.EWOULDBLOCK) {
 			continue // its run lives
 		}

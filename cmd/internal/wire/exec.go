@@ -11,8 +11,10 @@ import (
 	"syscall"
 
 	"github.com/greenwright/greenwright/cmd/internal/config"
+	"github.com/greenwright/greenwright/jobs/runner"
 	"github.com/greenwright/greenwright/sandbox"
 	"github.com/greenwright/greenwright/sandbox/egress"
+	"github.com/greenwright/greenwright/sandbox/layout"
 	"github.com/greenwright/greenwright/vcs"
 )
 
@@ -45,7 +47,11 @@ func Exec(ctx context.Context, cfg config.Config, opts ExecOptions, log *slog.Lo
 	if err != nil {
 		return res, fmt.Errorf("making a directory: %w", err)
 	}
-	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	held, err := runner.HoldDir(dir) // a worker that starts sweeps what nobody holds
+	if err != nil {
+		return res, err
+	}
+	defer func() { err = errors.Join(err, layout.RemoveTree(dir), held.Close()) }()
 	spec, release, err := execSpec(ctx, cfg, opts, d, dir, log)
 	if err != nil {
 		return res, err
