@@ -35,7 +35,7 @@ func (s *session) baseline(ctx context.Context) error {
 		return nil
 	}
 	var err error
-	if s.proof, err = s.openRoom(ctx, "proof", s.base); err != nil {
+	if s.proof, err = s.openRoom(ctx, proofRoom, s.base); err != nil {
 		return err
 	}
 	s.before, err = s.runChecks(ctx, journal.Before, s.base)

@@ -13,6 +13,12 @@ import (
 	"github.com/greenwright/greenwright/vcs/git"
 )
 
+// The rooms of a run.
+const (
+	proofRoom = "proof" // where commands prove
+	workRoom  = "work"  // where the agent works
+)
+
 // room is a sandbox with the workspace that is bound into it.
 type room struct {
 	name    string // proof or work
@@ -21,6 +27,7 @@ type room struct {
 	mirror  *git.Mirror
 	ws      *git.Workspace
 	dir     string
+	home    string
 }
 
 // openRoom starts a sandbox and puts a commit's files into its workspace.
@@ -42,7 +49,8 @@ func (s *session) openRoom(ctx context.Context, name, commit string) (*room, err
 	if err != nil {
 		return nil, fmt.Errorf("starting the sandbox: %w", err)
 	}
-	r := &room{name: name, box: box, gateway: gateway, mirror: s.mirror, dir: spec.Workspace}
+	r := &room{name: name, box: box, gateway: gateway, mirror: s.mirror, dir: spec.Workspace, home: layout.DirsIn(spec.Scratch).Home}
+	s.warm(ctx, r)
 	err = r.fill(ctx, commit)
 	if err == nil {
 		err = s.setUp(ctx, r, commit)
@@ -51,6 +59,22 @@ func (s *session) openRoom(ctx context.Context, name, commit string) (*room, err
 		return nil, errors.Join(err, r.close(ctx))
 	}
 	return r, nil
+}
+
+// warm gives the work room the caches that the baseline has filled, which ran
+// the base's code alone. The other way round it would not do: what an agent
+// has left must not judge its change.
+func (s *session) warm(ctx context.Context, r *room) {
+	if r.name != workRoom || s.proof == nil || s.proofUsed {
+		return
+	}
+	begun := s.cfg.Now()
+	uid, gid := r.box.Owner()
+	if err := layout.Seed(ctx, s.proof.home, r.home, uid, gid); err != nil {
+		s.log.Warn("caches were not copied: the agent's first commands take longer", "error", err)
+		return
+	}
+	s.log.Debug("caches copied", "took", s.cfg.Now().Sub(begun))
 }
 
 // fill checks a commit out into the empty workspace.
@@ -101,7 +125,7 @@ func (s *session) proofOf(ctx context.Context, commit string) error {
 		return fmt.Errorf("clearing the proof room: %w", err)
 	}
 	var err error
-	s.proof, err = s.openRoom(ctx, "proof", commit)
+	s.proof, err = s.openRoom(ctx, proofRoom, commit)
 	return err
 }
 

@@ -127,7 +127,7 @@ func unable(checks []model.Check) string {
 func (s *session) let(ctx context.Context, w worker, checks []model.Check, feedback string) (agent.Outcome, error) {
 	if s.work == nil {
 		var err error
-		if s.work, err = s.openRoom(ctx, "work", s.base); err != nil {
+		if s.work, err = s.openRoom(ctx, workRoom, s.base); err != nil {
 			return agent.Outcome{}, err
 		}
 	}

@@ -307,3 +307,31 @@ func toolImage(t *testing.T) v1.Image {
 	}
 	return img
 }
+
+// TestCachesGoOneWay: the agent begins with the caches that the baseline has
+// filled, and what it leaves in them does not reach the commands that prove.
+func TestCachesGoOneWay(t *testing.T) {
+	files := project()
+	files[".greenwright.yml"] = "verify: [sh ./test.sh]\n"
+	files["test.sh"] = "grep -q poison ~/.cache/x/y 2>/dev/null && exit 7\nmkdir -p ~/.cache/x; echo warm > ~/.cache/x/y\n" + files["test.sh"]
+	steps := repair()
+	steps[2] = modeltest.Do(command("tr a-z A-Z < ~/.cache/x/y; echo poison > ~/.cache/x/y"))
+	w := start(t, files, steps, scripted)
+	number, _ := w.issue("Adding is wrong", "", "/agent fix")
+	last := w.awaitText(number, "journal head")
+	if r := w.reports(); len(r) != 1 || r[0].State != jobs.Verified {
+		t.Errorf("got %+v\n%s", r, last.Body)
+	}
+	warm := false
+	err := filepath.WalkDir(filepath.Join(w.cfg.DataDir, "artifacts"), func(path string, d os.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		content, err := os.ReadFile(path)
+		warm = warm || strings.Contains(string(content), "WARM")
+		return err
+	})
+	if err != nil || !warm {
+		t.Errorf("the agent's cache was cold (%v)", err)
+	}
+}
