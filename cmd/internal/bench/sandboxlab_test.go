@@ -2,7 +2,6 @@ package bench_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -79,7 +78,9 @@ func (l *lab) add(name string, driver func() (sandbox.Driver, error)) {
 	}
 }
 
-func (l *lab) note(format string, args ...any) { l.notes = append(l.notes, fmt.Sprintf(format, args...)) }
+func (l *lab) note(format string, args ...any) {
+	l.notes = append(l.notes, fmt.Sprintf(format, args...))
+}
 
 // setting prints what the figures were measured with and what was missing.
 func (l *lab) setting() {
@@ -255,85 +256,4 @@ func loadAverage() string {
 		return "load not known"
 	}
 	return "load " + strings.Join(strings.Fields(string(text))[:3], " ")
-}
-
-// offspring are the processes that descend from this one.
-func offspring() (map[int]string, error) {
-	entries, err := os.ReadDir("/proc")
-	if err != nil {
-		return nil, err
-	}
-	type process struct {
-		parent int
-		name   string
-	}
-	all := map[int]process{}
-	for _, e := range entries {
-		pid, err := strconv.Atoi(e.Name())
-		if err != nil {
-			continue
-		}
-		text, err := os.ReadFile("/proc/" + e.Name() + "/stat")
-		if err != nil {
-			continue // it has just ended
-		}
-		open, end := strings.IndexByte(string(text), '('), strings.LastIndexByte(string(text), ')')
-		var state string
-		var parent int
-		if _, err := fmt.Sscan(string(text[end+1:]), &state, &parent); err != nil {
-			return nil, fmt.Errorf("/proc/%d/stat: %w", pid, err)
-		}
-		all[pid] = process{parent, string(text[open+1 : end])}
-	}
-	out := map[int]string{}
-	for pid, p := range all {
-		for up := p.parent; up != 0; up = all[up].parent {
-			if up == os.Getpid() {
-				out[pid] = p.name
-				break
-			}
-		}
-	}
-	return out, nil
-}
-
-// grown is the memory of the processes that have come since; those that are
-// gone again count nothing.
-func grown(before map[int]string) (total memory, parts []string, err error) {
-	now, err := offspring()
-	if err != nil {
-		return total, nil, err
-	}
-	for pid, name := range now {
-		if _, old := before[pid]; old {
-			continue
-		}
-		m, err := memoryOf(pid)
-		if errors.Is(err, os.ErrNotExist) || errors.Is(err, syscall.ESRCH) {
-			continue
-		}
-		if err != nil {
-			continue // a process without memory of its own, such as one that has ended
-		}
-		total.rss += m.rss
-		total.pss += m.pss
-		parts = append(parts, fmt.Sprintf("%s %.1f", commandOf(pid, name), float64(m.pss)/(1<<20)))
-	}
-	slices.Sort(parts)
-	return total, parts, nil
-}
-
-// commandOf tells gVisor's processes apart, which are all one program.
-func commandOf(pid int, name string) string {
-	line, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/cmdline")
-	if err != nil || len(line) == 0 {
-		return name
-	}
-	words := strings.Split(string(line), "\x00")
-	for _, word := range words[1:] {
-		if word == "boot" || word == "gofer" || word == "run" {
-			return name + " " + word
-		}
-	}
-	return strings.TrimSpace(name)
 }
