@@ -14,11 +14,11 @@ FUZZTIME ?= 30s
 help: ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## /\1\t/' | expand -t 10
 
-setup: ## install what this machine lacks (bubblewrap, redis-server, git), or print how
+setup: ## install what this machine lacks (bubblewrap, redis-server, git, gVisor's runsc), or print how
 	@deploy/setup.sh
 
-build: ## build bin/greenwright
-	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o $(BIN)/greenwright ./cmd/greenwright
+build: ## build bin/greenwright and bin/greenwright-guest
+	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o $(BIN)/ ./cmd/greenwright ./cmd/greenwright-guest
 
 demo: setup build ## the whole way on this machine: a simulated GitHub, everything else real
 	$(GO) run ./cmd/demo -greenwright $(BIN)/greenwright
@@ -30,7 +30,7 @@ race: setup ## all tests under the race detector
 	GREENWRIGHT_TEST_REQUIRE='$(REQUIRE)' $(GO) test -race -shuffle=on ./...
 
 e2e: setup ## only the tests of whole flows, verbosely
-	GREENWRIGHT_TEST_REQUIRE='bwrap redis git' $(GO) test -count=1 -v ./cmd/internal/e2e/...
+	GREENWRIGHT_TEST_REQUIRE='bwrap runsc redis git' $(GO) test -count=1 -v ./cmd/internal/e2e/...
 
 lint: $(BIN)/golangci-lint ## golangci-lint, pinned
 	$(BIN)/golangci-lint run ./...

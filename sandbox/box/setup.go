@@ -20,6 +20,7 @@ const lowPriority = 10
 func SetupOf(spec sandbox.Spec, writable []string, groups *cgroup.Controller) link.Setup {
 	l := spec.Limits
 	s := link.Setup{
+		Protocol:  link.Protocol,
 		FileBytes: l.FileBytes, OpenFiles: l.OpenFiles, Processes: l.Processes, MemoryBytes: l.MemoryBytes,
 		Proxy: spec.Gateway != nil, Writable: writable,
 	}

@@ -22,13 +22,18 @@ const maxMessage = 8 << 20
 // ErrTooLong is wrapped by the error of a length beyond what is read.
 var ErrTooLong = errors.New("message too long")
 
+// Protocol names what both ends speak; it changes with every message that the
+// other end would misunderstand.
+const Protocol = "1"
+
 // Setup is the first message of a sandbox's life.
 type Setup struct {
-	FileBytes   int64 `json:"file_bytes"`   // RLIMIT_FSIZE
-	OpenFiles   int   `json:"open_files"`   // RLIMIT_NOFILE
-	Processes   int   `json:"processes"`    // RLIMIT_NPROC; 0 sets none
-	MemoryBytes int64 `json:"memory_bytes"` // of all commands together, looked at again and again
-	Nice        int   `json:"nice"`
+	Protocol    string `json:"protocol"`
+	FileBytes   int64  `json:"file_bytes"`   // RLIMIT_FSIZE
+	OpenFiles   int    `json:"open_files"`   // RLIMIT_NOFILE
+	Processes   int    `json:"processes"`    // RLIMIT_NPROC; 0 sets none
+	MemoryBytes int64  `json:"memory_bytes"` // of all commands together, looked at again and again
+	Nice        int    `json:"nice"`
 	// Proxy makes the guest listen on ProxyAddress.
 	Proxy bool `json:"proxy"`
 	// Writable are the only directories that may be written to (Landlock, where

@@ -38,12 +38,18 @@ func driverNames(setting string) []string {
 	return []string{setting}
 }
 
+// guestProgram is the small guest; without it the program itself is the guest.
+const guestProgram = "greenwright-guest"
+
 // makeDriver makes a driver without trying it.
 func makeDriver(name string, cfg config.Sandbox, state string, groups *cgroup.Controller) (sandbox.Driver, error) {
 	switch name {
 	case "runsc":
 		c := cfg.Runsc
 		c.StateDir, c.Cgroup = filepath.Join(state, "runsc"), groups
+		if c.Guest == "" {
+			c.Guest = besideProgram(guestProgram)
+		}
 		if c.Binary == "" {
 			c.Binary = besideProgram("runsc")
 		}
@@ -51,6 +57,9 @@ func makeDriver(name string, cfg config.Sandbox, state string, groups *cgroup.Co
 	case "bwrap":
 		c := cfg.Bwrap
 		c.StateDir, c.Cgroup = state, groups
+		if c.Guest == "" {
+			c.Guest = besideProgram(guestProgram)
+		}
 		return bwrap.New(c)
 	case unsafehost.Name:
 		return unsafehost.New(state), nil
