@@ -4,13 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
+	"slices"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/greenwright/greenwright/sandbox"
-	"github.com/greenwright/greenwright/sandbox/disk"
 	"github.com/greenwright/greenwright/sandbox/link"
 )
 
@@ -54,31 +56,28 @@ type Config struct {
 // Box implements sandbox.Sandbox.
 type Box struct {
 	cfg    Config
-	watch  *disk.Watch
-	inputs atomic.Int64 // numbers standard inputs
+	inputs atomic.Int64    // numbers standard inputs
+	life   context.Context //nolint:containedctx // ends when Close begins
+	expire context.CancelFunc
+
+	launching chan struct{} // held by the one that starts or ends a program
 
 	mu      sync.Mutex
 	closed  bool
 	current *instance
 	live    map[*command]struct{}
-	unwatch context.CancelFunc // ends the look at the disk; nil while nothing runs
-	running sync.WaitGroup     // processes and the watch
+	running sync.WaitGroup // commands and looks at the disk; grows under mu
+	disk    diskWatch
 
-	looking  sync.Mutex // held by the one that looks at the disk
-	priming  sync.Once
 	closing  sync.Once
 	closeErr error
 }
 
 // New starts the sandbox. On an error everything is removed.
 func New(ctx context.Context, cfg Config) (*Box, error) {
-	b := &Box{cfg: cfg, live: map[*command]struct{}{}}
-	l := cfg.Spec.Limits
-	areas := []disk.Area{{Name: "workspace", Dirs: []string{cfg.Spec.Workspace}, Limit: disk.Size{Bytes: l.WorkspaceBytes, Files: l.WorkspaceFiles}}}
-	if cfg.Home != "" {
-		areas = append(areas, disk.Area{Name: "home and temporary files", Dirs: []string{cfg.Home, cfg.Temp}, Limit: disk.Size{Bytes: l.TempBytes, Files: l.TempFiles}})
-	}
-	b.watch = disk.NewWatch(disk.Config{Areas: areas})
+	b := &Box{cfg: cfg, live: map[*command]struct{}{}, launching: make(chan struct{}, 1)}
+	b.life, b.expire = context.WithCancel(context.WithoutCancel(ctx))
+	b.disk.watch = newWatch(cfg)
 	if _, err := b.instance(ctx); err != nil {
 		return nil, errors.Join(err, b.Close(context.WithoutCancel(ctx)))
 	}
@@ -90,26 +89,48 @@ func (b *Box) Owner() (uid, gid int) { return b.cfg.UID, b.cfg.GID }
 
 // instance is the running sandbox, started anew if the last one is gone.
 func (b *Box) instance(ctx context.Context) (*instance, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.closed {
+	select {
+	case b.launching <- struct{}{}:
+		defer func() { <-b.launching }()
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	case <-b.life.Done():
 		return nil, sandbox.ErrClosed
 	}
-	if b.current != nil && b.current.alive() {
-		return b.current, nil
+	b.mu.Lock()
+	i, closed := b.current, b.closed
+	b.mu.Unlock()
+	if closed {
+		return nil, sandbox.ErrClosed
 	}
-	if b.current != nil {
-		if err := b.current.end(ctx); err != nil {
-			return nil, fmt.Errorf("ending a lost sandbox: %w", err)
-		}
-		b.current = nil
+	if i != nil && i.alive() {
+		return i, nil
 	}
-	i, err := launch(ctx, b.cfg)
+	i, err := b.replace(ctx, i)
+	if b.life.Err() != nil {
+		err = errors.Join(sandbox.ErrClosed, err)
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.current = i
 	if err != nil {
 		return nil, err
 	}
-	b.current = i
 	return i, nil
+}
+
+// replace ends an instance and starts another, until Close begins. On an error
+// it gives what is there and does not work.
+func (b *Box) replace(ctx context.Context, old *instance) (*instance, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(b.life, cancel)()
+	if old != nil {
+		if err := old.end(ctx); err != nil {
+			return old, fmt.Errorf("ending a lost sandbox: %w", err)
+		}
+	}
+	return launch(ctx, b.cfg)
 }
 
 // Exec runs one command and waits for its end.
@@ -118,6 +139,9 @@ func (b *Box) Exec(ctx context.Context, cmd sandbox.Cmd) (sandbox.Result, error)
 		cmd.Idle = b.cfg.Spec.Limits.Idle
 	}
 	p, err := b.begin(ctx, cmd)
+	if err != nil && errors.Is(err, ctx.Err()) {
+		return ended(sandbox.Canceled), nil
+	}
 	if err != nil {
 		return sandbox.Result{}, err
 	}
@@ -130,35 +154,46 @@ func (b *Box) Exec(ctx context.Context, cmd sandbox.Cmd) (sandbox.Result, error)
 	return p.result, p.err
 }
 
+// ended is the result of a command that was ended from outside.
+func ended(cause sandbox.Cause) sandbox.Result {
+	return sandbox.Result{Cause: cause, ExitCode: -1, Signal: syscall.SIGKILL.String()}
+}
+
 // Spawn starts a command that goes on while others run.
 func (b *Box) Spawn(ctx context.Context, cmd sandbox.Cmd) (sandbox.Process, error) {
-	return b.begin(ctx, cmd)
+	p, err := b.begin(ctx, cmd)
+	if err != nil {
+		return nil, err
+	}
+	return p, nil
 }
 
 // begin starts a command.
 func (b *Box) begin(ctx context.Context, cmd sandbox.Cmd) (*command, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
 	i, err := b.instance(ctx)
 	if err != nil {
+		return nil, err
+	}
+	if err := b.prime(ctx); err != nil {
 		return nil, err
 	}
 	p, err := newCommand(b, i, cmd)
 	if err != nil {
 		return nil, err
 	}
-	b.priming.Do(func() { b.watch.Prime(ctx) }) // what is there before the first command is no command's doing
-	if err := b.enter(ctx, p); err != nil {
-		p.release()
+	if err := b.enter(p); err != nil {
+		p.sink.close()
 		return nil, err
 	}
-	if err := p.start(ctx); err != nil {
-		b.leave(p)
-		return nil, err
-	}
+	p.start(ctx)
 	return p, nil
 }
 
 // enter registers a command, so that Close and the limits of the disk reach it.
-func (b *Box) enter(ctx context.Context, p *command) error {
+func (b *Box) enter(p *command) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.closed {
@@ -166,15 +201,7 @@ func (b *Box) enter(ctx context.Context, p *command) error {
 	}
 	b.live[p] = struct{}{}
 	b.running.Add(1)
-	if b.unwatch == nil {
-		ctx, cancel := context.WithCancel(context.WithoutCancel(ctx)) // ends with the last command, whoever began it
-		b.unwatch = cancel
-		b.running.Go(func() {
-			b.looking.Lock() // the look of the commands before may not have ended
-			defer b.looking.Unlock()
-			b.watch.Run(ctx, b.overDisk)
-		})
-	}
+	b.look()
 	return nil
 }
 
@@ -182,42 +209,31 @@ func (b *Box) leave(p *command) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	delete(b.live, p)
-	if len(b.live) == 0 && b.unwatch != nil {
-		b.unwatch()
-		b.unwatch = nil
+	if len(b.live) == 0 {
+		b.rest()
 	}
 	b.running.Done()
-}
-
-// overDisk ends everything that runs.
-func (b *Box) overDisk(disk.Area, disk.Size) {
-	for _, p := range b.commands() {
-		p.stop(sandbox.DiskLimit)
-	}
 }
 
 func (b *Box) commands() []*command {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	out := make([]*command, 0, len(b.live))
-	for p := range b.live {
-		out = append(out, p)
-	}
-	return out
+	return slices.Collect(maps.Keys(b.live))
 }
 
 // Close ends what runs and removes everything.
 func (b *Box) Close(ctx context.Context) error {
 	b.mu.Lock()
 	b.closed = true
-	i := b.current
 	b.mu.Unlock()
+	b.expire()
 	for _, p := range b.commands() {
 		p.stop(sandbox.Canceled)
 	}
 	b.closing.Do(func() {
-		if i != nil {
-			b.closeErr = i.end(ctx)
+		b.launching <- struct{}{} // a start ends with the box's life; there is none after this
+		if b.current != nil {
+			b.closeErr = b.current.end(ctx)
 		}
 		b.running.Wait()
 		if b.cfg.Cleanup != nil {

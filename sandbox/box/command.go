@@ -2,11 +2,10 @@ package box
 
 import (
 	"context"
-	"fmt"
+	"errors"
 	"io"
 	"path"
 	"sync"
-	"syscall"
 	"time"
 
 	"github.com/hashicorp/yamux"
@@ -17,14 +16,17 @@ import (
 
 // command is one that was started. It implements sandbox.Process.
 type command struct {
-	box    *Box
-	on     *instance
-	cmd    sandbox.Cmd
-	stream *yamux.Stream
-	input  *yamux.Stream // nil without standard input
-	offNet func()        // nil without the network
-	sink   *sink
-	begun  time.Time
+	box   *Box
+	on    *instance
+	cmd   sandbox.Cmd
+	sink  *sink
+	begun time.Time
+
+	asked  chan struct{} // closed when the guest was asked, or could not be
+	stream *yamux.Stream // valid after asked; nil when there is none
+	input  *yamux.Stream // valid after asked; nil without standard input
+	fed    chan struct{} // valid after asked; closed when the input was read; nil without
+	offNet func()        // valid after asked; nil without the network
 
 	stopping chan sandbox.Cause // the first cause counts
 	once     sync.Once
@@ -39,35 +41,38 @@ func newCommand(b *Box, i *instance, cmd sandbox.Cmd) (*command, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &command{box: b, on: i, cmd: cmd, sink: s, begun: time.Now(), stopping: make(chan sandbox.Cause, 1), done: make(chan struct{})}, nil
+	return &command{
+		box: b, on: i, cmd: cmd, sink: s, begun: time.Now(),
+		asked: make(chan struct{}), stopping: make(chan sandbox.Cause, 1), done: make(chan struct{}),
+	}, nil
 }
 
-// release gives back what newCommand took, for a process that never started.
-func (p *command) release() {
-	if p.offNet != nil {
-		p.offNet()
-	}
-	for _, s := range []*yamux.Stream{p.stream, p.input} {
-		if s != nil {
-			_ = s.Close()
-		}
-	}
-	p.sink.close()
-}
-
-// start sends the request and begins to listen.
-func (p *command) start(ctx context.Context) error {
-	if err := p.ask(); err != nil {
-		p.release()
-		return fmt.Errorf("starting a command in the sandbox: %w", err)
-	}
+// start begins the talk with the guest. Even sending the request may hang: what
+// ends a command ends that too.
+func (p *command) start(ctx context.Context) {
 	exit := make(chan link.Exit, 1)
-	go func() {
+	go func() { // ends with the session; supervise waits for it
 		defer close(exit)
-		p.listen(exit)
+		p.converse(exit)
 	}()
 	go p.supervise(context.WithoutCancel(ctx), exit)
-	return nil
+}
+
+// tooLong is what is said of a command that does not fit into a message.
+const tooLong = "the command and its environment are too long"
+
+// cannotRun is what a shell gives for a command that it cannot run (POSIX).
+const cannotRun = 126
+
+func (p *command) converse(exit chan<- link.Exit) {
+	err := p.ask()
+	close(p.asked)
+	switch {
+	case errors.Is(err, link.ErrTooLong):
+		exit <- link.Exit{StartError: tooLong, Code: cannotRun}
+	case err == nil:
+		p.listen(exit)
+	}
 }
 
 func (p *command) ask() error {
@@ -75,26 +80,60 @@ func (p *command) ask() error {
 	var err error
 	if p.cmd.Stdin != nil {
 		req.Input = p.box.inputs.Add(1)
-		if p.input, err = p.on.session.OpenStream(); err != nil {
+		if p.input, err = p.on.open(); err != nil {
 			return err
 		}
 		if err := link.WriteMessage(p.input, link.Open{Input: req.Input}); err != nil {
 			return err
 		}
 	}
-	if p.stream, err = p.on.session.OpenStream(); err != nil {
+	if p.stream, err = p.on.open(); err != nil {
 		return err
 	}
 	if err := link.WriteMessage(p.stream, link.Open{Command: &req}); err != nil {
 		return err
 	}
 	if p.input != nil {
-		go func() { // ends with the input, or when the command's stream is gone
-			_, _ = io.Copy(p.input, p.cmd.Stdin)
-			_ = p.input.Close()
-		}()
+		p.feed(p.input)
 	}
 	return nil
+}
+
+// feed copies the standard input until it ends, or the stream does.
+func (p *command) feed(input *yamux.Stream) {
+	fed := make(chan struct{})
+	p.fed = fed
+	go func() {
+		defer close(fed)
+		_, _ = io.Copy(input, p.cmd.Stdin)
+		_ = input.Close()
+	}()
+}
+
+// inputGrace is how long the end of a command waits for its input, so that
+// nobody reads it any more when the caller goes on. One that blocks in Read is
+// left to end by itself.
+const inputGrace = 50 * time.Millisecond
+
+// release gives back what ask took.
+func (p *command) release() {
+	if p.offNet != nil {
+		p.offNet()
+	}
+	for _, s := range []*yamux.Stream{p.stream, p.input} {
+		if s != nil {
+			p.on.retire(s)
+		}
+	}
+	if p.fed != nil {
+		timer := time.NewTimer(inputGrace)
+		defer timer.Stop()
+		select {
+		case <-p.fed:
+		case <-timer.C:
+		}
+	}
+	p.sink.close()
 }
 
 // environment is the driver's, and the way to the gateway for a command that
@@ -126,118 +165,25 @@ func (p *command) listen(exit chan<- link.Exit) {
 		case link.Stdout, link.Stderr:
 			p.sink.take(payload, kind == link.Stderr)
 		case link.Exited:
-			if e, err := link.ParseExit(payload); err == nil {
+			if e, err := link.ParseExit(payload); err == nil && plausible(e) {
 				exit <- e
 			}
 			return
-		case link.Terminate, link.Kill:
-			return // the host's own words: nothing that a guest says
+		default: // nothing that a guest says
+			return
 		}
 	}
 }
 
-// killGrace is how long the guest has to end a command it was told to end.
-const killGrace = 4 * time.Second
-
-// supervise waits for the end, and brings it about when a limit is reached.
-func (p *command) supervise(ctx context.Context, exit <-chan link.Exit) {
-	cause, e, said := p.await(exit)
-	if !said && cause != "" {
-		e, said = p.kill(ctx, exit)
-	}
-	p.conclude(ctx, cause, e, said)
-}
-
-// await returns when the guest has spoken or the connection broke (said tells),
-// or with the cause for which the command must end.
-func (p *command) await(exit <-chan link.Exit) (cause sandbox.Cause, e link.Exit, said bool) {
-	limits := p.box.cfg.Spec.Limits
-	if p.cmd.Timeout > 0 {
-		limits.WallClock = p.cmd.Timeout
-	}
-	wall := time.NewTimer(limits.WallClock)
-	defer wall.Stop()
-	var quiet <-chan time.Time
-	idle := time.NewTimer(max(p.cmd.Idle, time.Hour))
-	defer idle.Stop()
-	if p.cmd.Idle > 0 {
-		idle.Reset(p.cmd.Idle)
-		quiet = idle.C
-	}
-	for {
-		select {
-		case e, said = <-exit:
-			return "", e, said
-		case <-p.sink.active:
-			if p.cmd.Idle > 0 {
-				idle.Reset(p.cmd.Idle)
-			}
-		case cause = <-p.stopping:
-			return cause, e, false
-		case <-wall.C:
-			return sandbox.TimedOut, e, false
-		case <-quiet:
-			return sandbox.IdleTimeout, e, false
-		case <-p.sink.over:
-			return sandbox.OutputLimit, e, false
+// tell sends the guest a word. It does not wait: a guest that does not read
+// would hold it up.
+func (p *command) tell(word link.Kind) {
+	p.on.begin(func() {
+		<-p.asked
+		if p.stream != nil {
+			_ = link.NewWriter(p.stream).Write(word, nil) // ends with the session
 		}
-	}
-}
-
-// kill tells the guest to end the command, and ends the whole sandbox if it
-// does not in time.
-func (p *command) kill(ctx context.Context, exit <-chan link.Exit) (link.Exit, bool) {
-	_ = link.NewWriter(p.stream).Write(link.Kill, nil)
-	timer := time.NewTimer(killGrace)
-	defer timer.Stop()
-	select {
-	case e, said := <-exit:
-		return e, said
-	case <-timer.C:
-	}
-	_ = p.on.end(ctx)
-	e, said := <-exit
-	return e, said
-}
-
-// conclude settles the result.
-func (p *command) conclude(ctx context.Context, cause sandbox.Cause, e link.Exit, said bool) {
-	defer p.box.leave(p)
-	defer close(p.done)
-	if e.Stuck || !said { // what is left of it must not meet the next command
-		_ = p.on.end(ctx)
-	}
-	if e.StartError != "" {
-		p.sink.take([]byte(e.StartError+"\n"), true)
-	}
-	p.release()
-	p.result = sandbox.Result{
-		Cause: p.settle(cause, e, said), ExitCode: e.Code, Duration: time.Since(p.begun), Output: p.sink.output(),
-		Usage: sandbox.Usage{CPU: e.CPU, PeakMemory: e.PeakMemory, BytesWritten: e.Written},
-	}
-	if e.Signal != 0 {
-		p.result.Signal = syscall.Signal(e.Signal).String()
-	}
-	if p.result.Cause != sandbox.Exited {
-		p.result.ExitCode, p.result.Signal = -1, syscall.SIGKILL.String()
-	}
-	p.err = p.sink.err
-}
-
-// settle says why it ended: what the host decided comes first.
-func (p *command) settle(cause sandbox.Cause, e link.Exit, said bool) sandbox.Cause {
-	ranOut := p.on.ranOut()
-	switch {
-	case cause != "":
-		return cause
-	case p.box.isClosed():
-		return sandbox.Canceled
-	case e.OOM, ranOut && (!said || e.Code != 0):
-		return sandbox.OutOfMemory
-	case !said:
-		return sandbox.Lost
-	}
-	return sandbox.Exited
+	})
 }
 
 func (b *Box) isClosed() bool {
@@ -269,7 +215,7 @@ const termGrace = 3 * time.Second
 
 // Stop asks the command to end, and ends it after a grace.
 func (p *command) Stop(ctx context.Context) (sandbox.Result, error) {
-	_ = link.NewWriter(p.stream).Write(link.Terminate, nil)
+	p.tell(link.Terminate)
 	timer := time.NewTimer(termGrace)
 	defer timer.Stop()
 	select {

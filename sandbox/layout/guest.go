@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 )
 
 // GuestProgram is the path of the guest's program that every account can
@@ -54,7 +55,7 @@ func copyOf(dir, program string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("finding the guest's program: %w", err)
 	}
-	name := fmt.Sprintf("%s%x-%x", copyPrefix, st.Size(), st.ModTime().UnixNano())
+	name := fmt.Sprintf("%s%x-%x-%x", copyPrefix, st.Size(), st.ModTime().UnixNano(), changed(st))
 	target := filepath.Join(dir, name)
 	if have, err := os.Stat(target); err == nil && have.Size() == st.Size() {
 		return target, nil
@@ -74,6 +75,15 @@ func copyOf(dir, program string) (string, error) {
 		}
 	}
 	return target, nil
+}
+
+// changed is when a file was put where it is: builds and images that can be
+// repeated give every version of a program the same time of modification.
+func changed(st os.FileInfo) int64 {
+	if sys, ok := st.Sys().(*syscall.Stat_t); ok {
+		return syscall.TimespecToNsec(sys.Ctim)
+	}
+	return 0
 }
 
 func writeCopy(dir, program, target string) error {

@@ -1,9 +1,7 @@
 package layout
 
 import (
-	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -38,27 +36,3 @@ func (d Dirs) Make(acct *account.Account, workspace string) error {
 
 // Remove removes them with everything in them.
 func (d Dirs) Remove() error { return RemoveTree(d.Scratch) }
-
-// RemoveTree removes a tree that commands have written, also directories that
-// they left without permissions (Go's module cache is read-only).
-func RemoveTree(path string) error {
-	err := os.RemoveAll(path)
-	if err == nil || !errors.Is(err, fs.ErrPermission) {
-		return err
-	}
-	root, openErr := os.OpenRoot(path)
-	if openErr != nil {
-		return err
-	}
-	defer func() { _ = root.Close() }()
-	walkErr := fs.WalkDir(root.FS(), ".", func(name string, d fs.DirEntry, walkErr error) error {
-		if d != nil && d.IsDir() {
-			_ = root.Chmod(name, 0o700)
-		}
-		if walkErr != nil && d == nil {
-			return walkErr
-		}
-		return nil
-	})
-	return errors.Join(walkErr, os.RemoveAll(path))
-}
