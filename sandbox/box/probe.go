@@ -107,6 +107,7 @@ func enforcements(driver string, groups *cgroup.Controller) []sandbox.Enforcemen
 		out[2] = sandbox.Enforcement{Limit: out[2].Limit, How: group, Hard: true}
 	}
 	if driver == "runsc" {
+		out[0].How = strings.ReplaceAll(out[0].How, " (pages that belong to no process, as those of memfd, are not seen)", "")
 		out[1].How = "RLIMIT_NPROC in the sandbox's own kernel"
 		if !cpu {
 			out[2].How = "not held without a control group"

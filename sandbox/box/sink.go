@@ -8,7 +8,7 @@ import (
 	"sync"
 
 	"github.com/greenwright/greenwright/sandbox"
-	"github.com/greenwright/greenwright/sandbox/process"
+	"github.com/greenwright/greenwright/sandbox/output"
 )
 
 // sink takes a command's output, up to its limit.
@@ -22,8 +22,8 @@ type sink struct {
 	broken             bool          // a callback has panicked: none is called any more
 
 	mu      sync.Mutex
-	ring    process.Ring // under mu
-	file    *os.File     // under mu
+	ring    output.Ring // under mu
+	file    *os.File    // under mu
 	name    string
 	reached bool  // under mu
 	err     error // under mu; the first one

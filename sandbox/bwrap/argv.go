@@ -37,7 +37,7 @@ func arguments(spec sandbox.Spec, p place) []string {
 		args = append(args, "--ro-bind", m.Source, m.Target)
 	}
 	args = append(args, "--bind", spec.Workspace, sandbox.WorkspaceDir, "--ro-bind", p.guest, layout.GuestPath, "--chdir", "/",
-		"--remount-ro", "/run", "--seccomp", strconv.Itoa(p.seccFD), "--remount-ro", "/")
+		"--remount-ro", "/run", "--remount-ro", "/dev", "--seccomp", strconv.Itoa(p.seccFD), "--remount-ro", "/")
 	return args
 }
 

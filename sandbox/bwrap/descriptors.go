@@ -85,10 +85,7 @@ func seal() error {
 // childPID is pid 1 of the sandbox as the host numbers it, from the lines that
 // bubblewrap wrote, each a JSON object (--json-status-fd).
 func childPID(f *os.File) (int, error) {
-	if _, err := f.Seek(0, io.SeekStart); err != nil {
-		return 0, fmt.Errorf("reading bubblewrap's status: %w", err)
-	}
-	b, err := io.ReadAll(io.LimitReader(f, 64<<10))
+	b, err := io.ReadAll(io.NewSectionReader(f, 0, 64<<10))
 	if err != nil {
 		return 0, fmt.Errorf("reading bubblewrap's status: %w", err)
 	}

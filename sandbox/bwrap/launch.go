@@ -1,6 +1,7 @@
 package bwrap
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"os"
@@ -17,7 +18,7 @@ import (
 	"github.com/greenwright/greenwright/sandbox/box"
 	"github.com/greenwright/greenwright/sandbox/cgroup"
 	"github.com/greenwright/greenwright/sandbox/layout"
-	"github.com/greenwright/greenwright/sandbox/process"
+	"github.com/greenwright/greenwright/sandbox/output"
 )
 
 // launcher starts bubblewrap for one run.
@@ -96,7 +97,7 @@ func (l *launcher) argv(fds *descriptors) ([]string, error) {
 type running struct {
 	cmd    *exec.Cmd
 	group  *cgroup.Group
-	said   process.Tail
+	said   output.Tail
 	status *os.File
 	done   chan struct{}
 }
@@ -114,8 +115,24 @@ func (r *running) wait() {
 // Done is closed when all is gone.
 func (r *running) Done() <-chan struct{} { return r.done }
 
-// Kill ends bubblewrap; the kernel ends pid 1 with it, and all others with that.
+// softEnd is how long bubblewrap gets to reap a killed sandbox before it is
+// killed itself. It usually takes some milliseconds; killing it first would
+// leave zombies where pid 1 of the machine reaps nothing.
+const softEnd = time.Second
+
+// Kill ends pid 1, and the kernel all others with it, then bubblewrap if it
+// stays.
 func (r *running) Kill(ctx context.Context) error {
+	if r.killGuest() {
+		t := time.NewTimer(softEnd)
+		defer t.Stop()
+		select {
+		case <-r.done:
+			return nil
+		case <-t.C:
+		case <-ctx.Done():
+		}
+	}
 	_ = r.cmd.Process.Kill()
 	select {
 	case <-r.done:
@@ -123,6 +140,28 @@ func (r *running) Kill(ctx context.Context) error {
 	case <-ctx.Done():
 		return fmt.Errorf("bubblewrap does not end: %w", ctx.Err())
 	}
+}
+
+// killGuest kills pid 1. It takes hold of the process before it looks whose
+// child it is, so that one that has come by the same number is not hit.
+func (r *running) killGuest() bool {
+	pid, err := childPID(r.status)
+	if err != nil {
+		return false // not yet started, or all over
+	}
+	fd, err := unix.PidfdOpen(pid, 0)
+	if err != nil {
+		return false
+	}
+	defer func() { _ = unix.Close(fd) }()
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	i := bytes.LastIndexByte(stat, ')')
+	if err != nil || i < 0 {
+		return false
+	}
+	f := bytes.Fields(stat[i+1:])
+	const parent = 1
+	return len(f) > parent && string(f[parent]) == strconv.Itoa(r.cmd.Process.Pid) && unix.PidfdSendSignal(fd, unix.SIGKILL, nil, 0) == nil
 }
 
 // Diagnose is what bubblewrap or the guest said.

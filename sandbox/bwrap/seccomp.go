@@ -110,6 +110,8 @@ func seccompPolicy(goarch string) seccomp.Policy {
 	add("clone", 0, seccomp.BitsSet, namespaceFlags)
 	add("ioctl", 1, seccomp.Equal, terminalCalls)
 	add("socket", 0, seccomp.Equal, deniedFamilies)
+	// Other processes' limits: pid 1 is of the same account.
+	add("prlimit64", 0, seccomp.NotEqual, []uint64{0})
 	// clone3 takes its flags by pointer, where no filter can look: ENOSYS
 	// makes the C library fall back to clone.
 	enosys := seccomp.Action(unix.SECCOMP_RET_ERRNO | uint32(unix.ENOSYS))

@@ -122,6 +122,9 @@ type state struct {
 
 func (s *state) prime(ctx context.Context) {
 	s.walk(ctx, Size{})
+	if ctx.Err() != nil {
+		return // not measured: the next one begins again
+	}
 	s.first, s.hidden = s.then, s.size.Hidden
 	if s.limit.Bytes > 0 {
 		s.limit.Bytes = max(s.limit.Bytes, s.size.Bytes)

@@ -40,13 +40,16 @@ func (g *guest) run(stream *yamux.Stream, req link.Request, input io.ReadCloser)
 	w := link.NewWriter(stream)
 	out, err := newOutput(req.Split)
 	if err != nil {
-		_ = w.WriteExit(link.Exit{StartError: err.Error(), Code: cannotRun})
+		_ = w.WriteExit(link.Exit{StartError: err.Error(), Code: cannotRun, Stuck: exhausted(err)})
 		return
 	}
 	c, err := g.start(req, out, input)
 	if err != nil {
 		out.discard()
-		_ = w.WriteExit(link.Exit{StartError: err.Error(), Code: codeOf(err)})
+		if input != nil {
+			_ = input.Close()
+		}
+		_ = w.WriteExit(link.Exit{StartError: err.Error(), Code: codeOf(err), Stuck: exhausted(err)})
 		return
 	}
 	out.pump(w)
@@ -129,16 +132,16 @@ func (g *guest) start(req link.Request, out *output, input io.ReadCloser) (*comm
 	g.number++
 	c := &command{request: req, cookie: cookieOf(g.number)}
 	env := append(slices.Clone(req.Env), cookieName+"="+c.cookie)
-	c.leader, c.ended, err = g.reaper.start(func() (int, error) {
-		return syscall.ForkExec(program, req.Argv, &syscall.ProcAttr{
-			Dir: req.Dir, Env: env, Files: []uintptr{stdin.Fd(), out.stdout.w.Fd(), out.stderr.w.Fd()}, Sys: &syscall.SysProcAttr{Setsid: true},
+	c.leader, c.ended, err = g.reaper.start(func() (pid int, err error) {
+		g.forker.do(func() {
+			pid, err = syscall.ForkExec(program, req.Argv, &syscall.ProcAttr{
+				Dir: req.Dir, Env: env, Files: []uintptr{stdin.Fd(), out.stdout.w.Fd(), out.stderr.w.Fd()}, Sys: &syscall.SysProcAttr{Setsid: true},
+			})
 		})
+		return pid, err
 	})
 	out.started()
 	if err != nil {
-		if input != nil {
-			_ = input.Close()
-		}
 		return nil, fmt.Errorf("%s: %w", req.Argv[0], err)
 	}
 	g.live[c.leader] = c
@@ -147,6 +150,10 @@ func (g *guest) start(req link.Request, out *output, input io.ReadCloser) (*comm
 	feed()
 	return c, nil
 }
+
+// exhausted reports that this process itself has no descriptors left, as when
+// a command has lowered its limits: no later command would fare better.
+func exhausted(err error) bool { return errors.Is(err, syscall.EMFILE) }
 
 var (
 	errNotFound = errors.New("not found")

@@ -7,6 +7,7 @@ import (
 	"net"
 	"os"
 	"os/signal"
+	"runtime"
 	"sync"
 	"syscall"
 
@@ -48,7 +49,8 @@ func run() error {
 		return fmt.Errorf("beginning the session: %w", err)
 	}
 	defer func() { _ = session.Close() }()
-	g := &guest{session: session, live: map[int]*command{}, inputs: map[int64]io.ReadCloser{}, reaper: newReaper()}
+	g := &guest{session: session, live: map[int]*command{}, inputs: map[int64]io.ReadCloser{}, reaper: newReaper(), own: ownKernel()}
+	spareThreads()
 	go ignoreSignals()
 	go g.reaper.loop()
 	if err := g.prepare(); err != nil {
@@ -89,11 +91,36 @@ func ignoreSignals() {
 	}
 }
 
+// spares are threads that this program has ready before a command can take all
+// that the account may have: Go ends a program that cannot make one.
+const spares = 12
+
+func spareThreads() {
+	var all sync.WaitGroup
+	done := make(chan struct{})
+	ready := make(chan struct{}, spares)
+	for range spares {
+		all.Go(func() {
+			runtime.LockOSThread()
+			defer runtime.UnlockOSThread()
+			ready <- struct{}{}
+			<-done
+		})
+	}
+	for range spares {
+		<-ready
+	}
+	close(done)
+	all.Wait()
+}
+
 // guest is pid 1.
 type guest struct {
 	session *yamux.Session
 	setup   link.Setup
 	reaper  *reaper
+	forker  *forker
+	own     bool // the kernel is the sandbox's own
 
 	// mu guards the beginning and the end of commands: nothing is started
 	// while everything is being killed.

@@ -14,16 +14,14 @@ import (
 	"github.com/greenwright/greenwright/sandbox/link"
 )
 
-// apply sets up this process, and so everything it starts.
+// apply sets up this process, and the thread that starts all others.
 func (g *guest) apply() (link.Ready, error) {
 	var ready link.Ready
+	if g.setup.Protocol != link.Protocol {
+		return ready, fmt.Errorf("the guest speaks protocol %s and greenwright %s: build and install both anew (make build)", link.Protocol, g.setup.Protocol)
+	}
 	if err := g.resources(); err != nil {
 		return ready, err
-	}
-	if g.setup.Nice > 0 {
-		if err := unix.Setpriority(unix.PRIO_PROCESS, 0, g.setup.Nice); err != nil {
-			return ready, fmt.Errorf("lowering the priority: %w", err)
-		}
 	}
 	if g.setup.Proxy {
 		l, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", link.ProxyAddress) //nolint:forbidigo // the life of this process
@@ -33,25 +31,40 @@ func (g *guest) apply() (link.Ready, error) {
 		go g.bridge(l)
 	}
 	var err error
-	ready.Landlock, err = g.landlock()
+	g.forker, err = newForker(func() error {
+		if g.setup.Nice > 0 {
+			if err := unix.Setpriority(unix.PRIO_PROCESS, 0, g.setup.Nice); err != nil { // of this thread
+				return fmt.Errorf("lowering the priority: %w", err)
+			}
+		}
+		var err error
+		ready.Landlock, err = g.landlock()
+		return err
+	})
 	return ready, err
 }
 
 // landlock lets writing happen in the named directories alone, whatever the
-// mounts say: a second fence behind the read-only ones.
+// mounts say: a second fence behind the read-only ones. It holds the calling
+// thread alone.
 func (g *guest) landlock() (int, error) {
 	if len(g.setup.Writable) == 0 {
 		return 0, nil
 	}
 	version, err := llsys.LandlockGetABIVersion()
 	if err != nil || version < 1 {
-		return 0, nil //nolint:nilerr // a kernel without it: the mounts hold alone
+		return 0, nil // a kernel without it: the mounts hold alone
 	}
-	err = landlock.V5.BestEffort().RestrictPaths(
+	paths := landlock.Config{HandledAccessFS: landlock.V5.HandledAccessFS} // the network is the driver's
+	fd, flags, err := paths.BestEffort().NewRulesetFD(
 		landlock.RODirs("/"),
 		landlock.RWDirs(g.setup.Writable...).WithRefer().WithIoctlDev().IgnoreIfMissing(),
 	)
 	if err != nil {
+		return 0, fmt.Errorf("making landlock's rules: %w", err)
+	}
+	defer func() { _ = unix.Close(fd) }()
+	if err := llsys.LandlockRestrictSelf(fd, flags); err != nil {
 		return 0, fmt.Errorf("restricting with landlock: %w", err)
 	}
 	return version, nil

@@ -80,7 +80,7 @@ type dirMode struct {
 // parents makes what a cache stands in, if the cache is there.
 func (s *seeding) parents(dir string) error {
 	if st, err := s.src.Lstat(dir); err != nil || !st.IsDir() {
-		return nil //nolint:nilerr // nothing to copy
+		return nil // nothing to copy
 	}
 	for at := range pathSteps(path.Dir(dir)) {
 		if err := s.dst.Mkdir(at, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
@@ -117,19 +117,23 @@ func (s *seeding) copy(name string, d fs.DirEntry, walkErr error) error {
 	if s.files++; s.files > maxSeedFiles {
 		return errSeedFull
 	}
-	switch d.Type() {
-	case fs.ModeDir:
+	switch {
+	case d.IsDir():
 		return s.dir(name)
-	case fs.ModeSymlink:
-		target, err := s.src.Readlink(name)
-		if err != nil {
-			return nil //nolint:nilerr // a cache is not owed
-		}
-		return errors.Join(s.dst.Symlink(target, name), s.give(name))
-	case 0:
+	case d.Type()&fs.ModeSymlink != 0:
+		return s.link(name)
+	case d.Type().IsRegular():
 		return s.file(name)
 	}
 	return nil
+}
+
+func (s *seeding) link(name string) error {
+	target, err := s.src.Readlink(name)
+	if err != nil {
+		return nil //nolint:nilerr // a cache is not owed
+	}
+	return errors.Join(s.dst.Symlink(target, name), s.give(name))
 }
 
 func (s *seeding) dir(name string) error {
@@ -158,12 +162,12 @@ func (s *seeding) closeDirs() error {
 func (s *seeding) file(name string) error {
 	in, err := s.src.OpenFile(name, os.O_RDONLY|unix.O_NONBLOCK|unix.O_NOFOLLOW, 0)
 	if err != nil {
-		return nil //nolint:nilerr // a cache is not owed
+		return nil // a cache is not owed
 	}
 	defer func() { _ = in.Close() }()
 	st, err := in.Stat()
 	if err != nil || !st.Mode().IsRegular() {
-		return nil //nolint:nilerr // as above
+		return nil // as above
 	}
 	if s.bytes += st.Size(); s.bytes > maxSeedBytes {
 		return errSeedFull

@@ -15,11 +15,15 @@ const writeTimeout = time.Minute
 // taken up.
 const waiting = 128
 
+// closeTimeout ends a stream that one end has closed and the other has not.
+const closeTimeout = time.Minute
+
 func config() *yamux.Config {
 	c := yamux.DefaultConfig()
 	c.EnableKeepAlive = false // the connection lives as long as both processes
 	c.ConnectionWriteTimeout = writeTimeout
 	c.AcceptBacklog = waiting
+	c.StreamCloseTimeout = closeTimeout
 	c.LogOutput = io.Discard
 	return c
 }

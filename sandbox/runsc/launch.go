@@ -16,7 +16,7 @@ import (
 	"github.com/greenwright/greenwright/sandbox/account"
 	"github.com/greenwright/greenwright/sandbox/box"
 	"github.com/greenwright/greenwright/sandbox/cgroup"
-	tail "github.com/greenwright/greenwright/sandbox/process"
+	tail "github.com/greenwright/greenwright/sandbox/output"
 )
 
 // launcher starts gVisor for one box.

@@ -108,7 +108,7 @@ var joins = map[string]bool{
 var leaves = map[string]bool{
 	"vcs/transport":   true,
 	"sandbox/account": true, "sandbox/box": true, "sandbox/cgroup": true, "sandbox/disk": true, "sandbox/layout": true, "sandbox/link": true,
-	"sandbox/process": true, "sandbox/redact": true,
+	"sandbox/output": true, "sandbox/redact": true,
 	"jobs/command": true, "jobs/journal": true, "jobs/workflow": true, "jobs/progress": true, "jobs/policy": true, "jobs/actions": true,
 }
 
