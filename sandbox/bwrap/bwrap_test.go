@@ -13,17 +13,6 @@ import (
 	"github.com/greenwright/greenwright/sandbox/sandboxtest"
 )
 
-func TestConformance(t *testing.T) {
-	driver, err := bwrap.New(bwrap.Config{StateDir: sandboxtest.Passable(t), Guest: sandboxtest.Guest(t)})
-	if err == nil {
-		_, err = driver.Probe(t.Context())
-	}
-	if err != nil {
-		sandboxtest.Missing(t, "bwrap", err)
-	}
-	sandboxtest.Run(t, driver)
-}
-
 func TestMissingProgramIsNamed(t *testing.T) {
 	_, err := bwrap.New(bwrap.Config{Binary: filepath.Join(t.TempDir(), "bwrap")})
 	if !errors.Is(err, sandbox.ErrUnavailable) || !strings.Contains(err.Error(), "apt-get install bubblewrap") {

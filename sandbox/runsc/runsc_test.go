@@ -33,8 +33,6 @@ func newDriver(t *testing.T) *runsc.Driver {
 	return driver
 }
 
-func TestConformance(t *testing.T) { sandboxtest.Run(t, newDriver(t)) }
-
 // newSpec is a Spec with directories of its own.
 func newSpec(t *testing.T) sandbox.Spec {
 	t.Helper()

@@ -52,22 +52,37 @@ func Passable(t testing.TB) string {
 	return dir
 }
 
-// GuestVar names a guest that is already built, for tests that run where there
-// is no Go tool.
-const GuestVar = "GREENWRIGHT_TEST_GUEST"
+// GuestVar and AttackVar name programs that are already built, for tests that
+// run where there is no Go tool.
+const (
+	GuestVar  = "GREENWRIGHT_TEST_GUEST"
+	AttackVar = "GREENWRIGHT_TEST_ATTACK"
+)
 
 // Guest builds the guest's program and gives its path, which every account can
 // reach.
 func Guest(t testing.TB) string {
 	t.Helper()
-	if built := os.Getenv(GuestVar); built != "" {
-		return built
+	return built(t, GuestVar, "cmd/greenwright-guest")
+}
+
+// AttackProgram builds the program of the attempts and gives its path.
+func AttackProgram(t testing.TB) string {
+	t.Helper()
+	return built(t, AttackVar, "sandbox/sandboxtest/attack")
+}
+
+// built is a static program out of a directory of the module.
+func built(t testing.TB, ready, dir string) string {
+	t.Helper()
+	if file := os.Getenv(ready); file != "" {
+		return file
 	}
-	file := filepath.Join(Passable(t), "init")
-	cmd := exec.Command("go", "build", "-o", file, "github.com/greenwright/greenwright/sandbox/sandboxtest/init")
+	file := filepath.Join(Passable(t), filepath.Base(dir))
+	cmd := exec.Command("go", "build", "-o", file, "github.com/greenwright/greenwright/"+dir)
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=")
 	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("building the guest: %v\n%s", err, out)
+		t.Fatalf("building %s: %v\n%s", dir, err, out)
 	}
 	return file
 }
