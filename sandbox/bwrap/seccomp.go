@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"runtime"
+	"slices"
 
 	seccomp "github.com/elastic/go-seccomp-bpf"
 	"golang.org/x/net/bpf"
@@ -32,35 +33,20 @@ var namespaceFlags = []uint64{
 	unix.CLONE_NEWCGROUP, unix.CLONE_NEWTIME,
 }
 
-// terminalCalls are the ioctls that put input into a terminal (CVE-2017-5226).
-var terminalCalls = []uint64{unix.TIOCSTI, unix.TIOCLINUX, unix.TIOCSETD}
-
-// deniedFamilies are socket families that a network namespace does not
-// confine (vsock) or that are attack surface only.
-var deniedFamilies = []uint64{
-	unix.AF_VSOCK, unix.AF_ALG, unix.AF_PACKET, unix.AF_XDP, unix.AF_KCM, unix.AF_TIPC, unix.AF_RDS, unix.AF_CAN,
-	unix.AF_BLUETOOTH, unix.AF_SMC, unix.AF_QIPCRTR,
-}
-
 // auditArch is the AUDIT_ARCH_* value of the machine (linux/audit.h).
 var auditArch = map[string]uint32{"amd64": 0xC000003E, "arm64": 0xC00000B7}
 
 // x32Bit marks the calls of the x32 interface of amd64.
 const x32Bit = 0x40000000
 
-// seccompProgram assembles the filter as the kernel reads it: an array of
-// struct sock_filter, 8 bytes each.
+// seccompProgram is the filter as the kernel reads it: an array of struct
+// sock_filter, 8 bytes each.
 func seccompProgram() ([]byte, error) {
-	guard, err := archGuard(runtime.GOARCH)
+	filter, err := seccompFilter()
 	if err != nil {
 		return nil, err
 	}
-	policy := seccompPolicy(runtime.GOARCH)
-	body, err := policy.Assemble()
-	if err != nil {
-		return nil, fmt.Errorf("assembling the seccomp policy: %w", err)
-	}
-	raw, err := bpf.Assemble(append(guard, body...))
+	raw, err := bpf.Assemble(filter)
 	if err != nil {
 		return nil, fmt.Errorf("assembling the seccomp program: %w", err)
 	}
@@ -73,6 +59,20 @@ func seccompProgram() ([]byte, error) {
 	return out, nil
 }
 
+// seccompFilter puts the guards before the policy.
+func seccompFilter() ([]bpf.Instruction, error) {
+	guard, err := archGuard(runtime.GOARCH)
+	if err != nil {
+		return nil, err
+	}
+	policy := seccompPolicy(runtime.GOARCH)
+	body, err := policy.Assemble()
+	if err != nil {
+		return nil, fmt.Errorf("assembling the seccomp policy: %w", err)
+	}
+	return slices.Concat(guard, wordGuards(), body), nil
+}
+
 // archGuard kills a process that enters the kernel as another architecture:
 // the library would send such calls to the default action, which allows.
 func archGuard(goarch string) ([]bpf.Instruction, error) {
@@ -80,7 +80,6 @@ func archGuard(goarch string) ([]bpf.Instruction, error) {
 	if !ok {
 		return nil, fmt.Errorf("no seccomp filter for %s", goarch)
 	}
-	const nrOffset, archOffset = 0, 4 // struct seccomp_data
 	guard := []bpf.Instruction{
 		bpf.LoadAbsolute{Off: archOffset, Size: 4},
 		bpf.JumpIf{Cond: bpf.JumpEqual, Val: arch, SkipTrue: 1},
@@ -108,8 +107,6 @@ func seccompPolicy(goarch string) seccomp.Policy {
 		}
 	}
 	add("clone", 0, seccomp.BitsSet, namespaceFlags)
-	add("ioctl", 1, seccomp.Equal, terminalCalls)
-	add("socket", 0, seccomp.Equal, deniedFamilies)
 	// Other processes' limits: pid 1 is of the same account.
 	add("prlimit64", 0, seccomp.NotEqual, []uint64{0})
 	// clone3 takes its flags by pointer, where no filter can look: ENOSYS
