@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/bmatcuk/doublestar/v4"
 
@@ -51,7 +52,9 @@ func (s *session) furnish(ctx context.Context) error {
 	box := journal.Box{Image: ref}
 	if ref != "" {
 		s.status.change(func(st *progress.Status) { st.Now = "image " + ref })
-		if s.image, err = s.cfg.Images.Pull(ctx, ref); err != nil {
+		bounded, cancel := context.WithTimeout(ctx, pullLimit)
+		defer cancel()
+		if s.image, err = s.cfg.Images.Pull(bounded, ref); err != nil {
 			return end(jobs.Failed, "the operator: check the image's name, the registry and the network with `greenwright sandbox exec --image "+ref+" -- true`.", "the image %s could not be brought: %s", ref, s.tellable(err))
 		}
 		box.Digest = s.image.Digest
@@ -121,10 +124,22 @@ func (s *session) allowedImage(ref string) bool {
 	})
 }
 
+// maxSetup bounds set-up commands: they run in every room.
+const maxSetup = 20
+
+// pullLimit bounds the bringing of an image.
+const pullLimit = 15 * time.Minute
+
 // findSetup settles which commands bring what the others need.
 func (s *session) findSetup(ctx context.Context) error {
+	if s.pr != nil && s.pr.FromFork() {
+		return nil // a stranger's code gets no network, whoever asks about it
+	}
 	if s.config.Setup != nil {
 		s.setup = verify.Explicit(s.config.Setup, repoconfig.Path).Commands
+		if len(s.setup) > maxSetup {
+			return end(jobs.Refused, "put them into one script.", "%s names more than %d set-up commands", repoconfig.Path, maxSetup)
+		}
 		return nil
 	}
 	var err error
@@ -159,7 +174,7 @@ func (s *session) setUp(ctx context.Context, r *room, commit string) error {
 // the journal says what it reached.
 func (s *session) runSetup(ctx context.Context, r *room, c verify.Command) (journal.SetupRan, error) {
 	before := r.gateway.Tallies()
-	res, err := r.box.Exec(ctx, sandbox.Cmd{Script: c.Script, Shell: c.Shell, Dir: c.Dir, Env: c.Env, Network: true, Timeout: checkTimeout, Idle: checkTimeout})
+	res, err := r.box.Exec(ctx, sandbox.Cmd{Script: c.Script, Shell: c.Shell, Dir: c.Dir, Env: c.Env, Network: true, Idle: s.checkIdle()})
 	if err != nil {
 		return journal.SetupRan{}, fmt.Errorf("running %q: %w", c.Name, err)
 	}

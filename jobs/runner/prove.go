@@ -14,9 +14,15 @@ import (
 	"github.com/greenwright/greenwright/sandbox"
 )
 
-// checkTimeout bounds one verifying command, also one that says nothing: a
-// compiler can be silent for long.
-const checkTimeout = 15 * time.Minute
+// checkIdle is how long a verifying command may say nothing: as the operator
+// has set it, else as long as it may run, since a compiler can be silent for
+// long.
+func (s *session) checkIdle() time.Duration {
+	if set := s.cfg.Box.Limits.Idle; set > 0 {
+		return set
+	}
+	return s.cfg.Box.Limits.WithDefaults().WallClock
+}
 
 // baseline runs the verifying commands before any edit, so that "was already
 // red" is a fact.
@@ -35,7 +41,7 @@ func (s *session) baseline(ctx context.Context) error {
 		return nil
 	}
 	var err error
-	if s.proof, err = s.openRoom(ctx, proofRoom, s.base); err != nil {
+	if s.proof, err = s.openRoom(ctx, proofRoom, s.base, seed{}); err != nil {
 		return err
 	}
 	s.before, err = s.runChecks(ctx, journal.Before, s.base)
@@ -47,7 +53,7 @@ func (s *session) runChecks(ctx context.Context, phase journal.Phase, commit str
 	var out []journal.CheckRan
 	for i, c := range s.plan.Commands {
 		s.status.change(func(st *progress.Status) { st.Now = c.Line() })
-		res, err := s.proof.box.Exec(ctx, sandbox.Cmd{Script: c.Script, Shell: c.Shell, Dir: c.Dir, Env: c.Env, Timeout: checkTimeout, Idle: checkTimeout})
+		res, err := s.proof.box.Exec(ctx, sandbox.Cmd{Script: c.Script, Shell: c.Shell, Dir: c.Dir, Env: c.Env, Idle: s.checkIdle()})
 		if err != nil {
 			return nil, fmt.Errorf("running %q: %w", c.Name, err)
 		}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 
 	"github.com/greenwright/greenwright/sandbox"
 	"github.com/greenwright/greenwright/sandbox/egress"
@@ -31,8 +32,9 @@ type room struct {
 }
 
 // openRoom starts a sandbox and puts a commit's files into its workspace.
-func (s *session) openRoom(ctx context.Context, name, commit string) (*room, error) {
-	dir := filepath.Join(s.dir, name)
+func (s *session) openRoom(ctx context.Context, name, commit string, with seed) (*room, error) {
+	s.rooms++
+	dir := filepath.Join(s.dir, name+"-"+strconv.Itoa(s.rooms))
 	if err := os.MkdirAll(dir, 0o711); err != nil { //nolint:gosec // the run's account passes through it
 		return nil, fmt.Errorf("making a workspace: %w", err)
 	}
@@ -50,7 +52,7 @@ func (s *session) openRoom(ctx context.Context, name, commit string) (*room, err
 		return nil, fmt.Errorf("starting the sandbox: %w", err)
 	}
 	r := &room{name: name, box: box, gateway: gateway, mirror: s.mirror, dir: spec.Workspace, home: layout.DirsIn(spec.Scratch).Home}
-	s.warm(ctx, r)
+	s.warm(ctx, r, with)
 	err = r.fill(ctx, commit)
 	if err == nil {
 		err = s.setUp(ctx, r, commit)
@@ -61,20 +63,34 @@ func (s *session) openRoom(ctx context.Context, name, commit string) (*room, err
 	return r, nil
 }
 
-// warm gives the work room the caches that the baseline has filled, which ran
-// the base's code alone. The other way round it would not do: what an agent
-// has left must not judge its change.
-func (s *session) warm(ctx context.Context, r *room) {
-	if r.name != workRoom || s.proof == nil || s.proofUsed {
+// seed is a room whose caches another begins with.
+type seed struct {
+	from   *room
+	caches []string // relative to the home
+}
+
+// warm copies caches into a room in which nothing has run yet.
+func (s *session) warm(ctx context.Context, r *room, with seed) {
+	if with.from == nil {
 		return
 	}
-	begun := s.cfg.Now()
 	uid, gid := r.box.Owner()
-	if err := layout.Seed(ctx, s.proof.home, r.home, uid, gid); err != nil {
-		s.log.Warn("caches were not copied: the agent's first commands take longer", "error", err)
-		return
+	if err := layout.Seed(ctx, with.from.home, r.home, with.caches, uid, gid); err != nil {
+		s.log.Warn("caches were not copied: first commands take longer", "room", r.name, "error", err)
 	}
-	s.log.Debug("caches copied", "took", s.cfg.Now().Sub(begun))
+}
+
+// openWork opens the room where the agent works, with all caches that the
+// baseline has filled. The other way round it would not do: what an agent has
+// left must not judge its change.
+func (s *session) openWork(ctx context.Context) error {
+	var with seed
+	if s.proof != nil && !s.proofUsed {
+		with = seed{s.proof, layout.Caches()}
+	}
+	var err error
+	s.work, err = s.openRoom(ctx, workRoom, s.base, with)
+	return err
 }
 
 // fill checks a commit out into the empty workspace.
@@ -88,45 +104,24 @@ func (r *room) fill(ctx context.Context, commit string) error {
 	return nil
 }
 
-// refill replaces the workspace's content by another commit's. The directory
-// itself stays: it is bound into the sandbox.
-func (r *room) refill(ctx context.Context, commit string) error {
-	if err := r.ws.Close(); err != nil {
-		return fmt.Errorf("closing the workspace: %w", err)
-	}
-	r.ws = nil
-	entries, err := os.ReadDir(r.dir)
-	if err != nil {
-		return fmt.Errorf("emptying the workspace: %w", err)
-	}
-	for _, e := range entries {
-		if err := layout.RemoveTree(filepath.Join(r.dir, e.Name())); err != nil {
-			return fmt.Errorf("emptying the workspace: %w", err)
-		}
-	}
-	return r.fill(ctx, commit)
-}
-
-// proofOf puts a commit of ours into the proof room. The first keeps the home
-// and the caches that the baseline left, which ran only the base's code; every
-// further one gets a new room, since what the commit before it has left must
-// not judge this one.
+// proofOf opens a new proof room with a commit of ours. Nothing of the one
+// before it is kept, since what commands have left there must not turn another
+// commit green: a file that makes the second run of a command pass, or a
+// setting in a home. Only the tool chains' own stores are copied, and only from
+// a baseline that ran nothing but the trusted base.
 func (s *session) proofOf(ctx context.Context, commit string) error {
-	if !s.proofUsed {
-		s.proofUsed = true
-		if err := s.proof.refill(ctx, commit); err != nil {
-			return err
-		}
-		return s.setUp(ctx, s.proof, commit)
-	}
 	old := s.proof
-	s.proof = nil
-	if err := errors.Join(old.close(ctx), layout.RemoveTree(filepath.Dir(old.dir))); err != nil {
-		return fmt.Errorf("clearing the proof room: %w", err)
+	var with seed
+	if !s.proofUsed && s.base == s.trusted {
+		with = seed{old, layout.ToolStores()}
 	}
+	s.proofUsed = true
 	var err error
-	s.proof, err = s.openRoom(ctx, proofRoom, commit)
-	return err
+	s.proof, err = s.openRoom(ctx, proofRoom, commit, with)
+	if err := errors.Join(err, old.close(ctx), layout.RemoveTree(filepath.Dir(old.dir))); err != nil {
+		return fmt.Errorf("making the proof room anew: %w", err)
+	}
+	return nil
 }
 
 func (r *room) close(ctx context.Context) error {

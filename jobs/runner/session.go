@@ -53,6 +53,7 @@ type session struct {
 
 	proof             *room // where commands prove
 	proofUsed         bool  // whether a commit of ours has been in it
+	rooms             int   // opened so far
 	work              *room // where the agent works
 	before, afterRuns []journal.CheckRan
 	who               []worker // who works, in turn

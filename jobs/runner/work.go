@@ -126,8 +126,7 @@ func unable(checks []model.Check) string {
 // let gives one model its turn.
 func (s *session) let(ctx context.Context, w worker, checks []model.Check, feedback string) (agent.Outcome, error) {
 	if s.work == nil {
-		var err error
-		if s.work, err = s.openRoom(ctx, workRoom, s.base); err != nil {
+		if err := s.openWork(ctx); err != nil {
 			return agent.Outcome{}, err
 		}
 	}

@@ -14,10 +14,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// caches are the parts of a home in which tools keep what they would otherwise
+// Caches are the parts of a home in which tools keep what they would otherwise
 // fetch or make again. Nothing in them is a setting.
-func caches() []string {
+func Caches() []string {
 	return []string{".cache", "go/pkg/mod", ".npm/_cacache", ".cargo/registry", ".m2/repository", ".gradle/caches"}
+}
+
+// ToolStores are the caches whose entries are found by what they were made of:
+// that one is there changes how long a command takes, and nothing else.
+func ToolStores() []string {
+	return []string{".cache/go-build", "go/pkg/mod", ".npm/_cacache", ".cargo/registry"}
 }
 
 // How much a seed may be: the standard library's build cache and the modules
@@ -30,11 +36,11 @@ const (
 // errSeedFull ends a copy that is large enough.
 var errSeedFull = errors.New("enough was copied")
 
-// Seed copies the caches of one home into another that no command has used
+// Seed copies caches (paths relative to a home) of one home into another that no command has used
 // yet, and gives them to the account. Nothing may run over either meanwhile.
 // Links are copied as links, what is neither file, directory nor link is left
 // out; a cache that is larger than the limits is copied in part.
-func Seed(ctx context.Context, from, to string, uid, gid int) error {
+func Seed(ctx context.Context, from, to string, caches []string, uid, gid int) error {
 	src, err := os.OpenRoot(from)
 	if err != nil {
 		return fmt.Errorf("opening a home: %w", err)
@@ -46,7 +52,7 @@ func Seed(ctx context.Context, from, to string, uid, gid int) error {
 	}
 	defer func() { _ = dst.Close() }()
 	s := &seeding{src: src, dst: dst, uid: uid, gid: gid}
-	for _, dir := range caches() {
+	for _, dir := range caches {
 		if err := s.parents(dir); err != nil {
 			return fmt.Errorf("copying caches: %w", err)
 		}

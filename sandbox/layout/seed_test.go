@@ -43,7 +43,7 @@ func TestSeed(t *testing.T) {
 	if uid == 0 {
 		uid, gid = 60100, 60100
 	}
-	if err := layout.Seed(t.Context(), from, to, uid, gid); err != nil {
+	if err := layout.Seed(t.Context(), from, to, layout.Caches(), uid, gid); err != nil {
 		t.Fatal(err)
 	}
 	for name, want := range map[string]string{".cache/go-build/00/entry": "compiled", "go/pkg/mod/m@v1/file.go": "package m"} {
@@ -74,7 +74,7 @@ func TestSeed(t *testing.T) {
 
 func TestSeedOfNothing(t *testing.T) {
 	to := t.TempDir()
-	if err := layout.Seed(t.Context(), t.TempDir(), to, os.Getuid(), os.Getgid()); err != nil {
+	if err := layout.Seed(t.Context(), t.TempDir(), to, layout.Caches(), os.Getuid(), os.Getgid()); err != nil {
 		t.Error(err)
 	}
 	if entries, err := os.ReadDir(to); err != nil || len(entries) > 0 {

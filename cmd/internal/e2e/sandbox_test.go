@@ -335,3 +335,20 @@ func TestCachesGoOneWay(t *testing.T) {
 		t.Errorf("the agent's cache was cold (%v)", err)
 	}
 }
+
+// TestASecondRunDoesNotFix: a command that fails the first time it runs in a
+// home and passes the second time is not fixed by anything.
+func TestASecondRunDoesNotFix(t *testing.T) {
+	files := project()
+	files[".greenwright.yml"] = "verify:\n  - sh ./test.sh\n  - 'for d in ~ /tmp ~/.cache ~/.npm; do mkdir -p $d; test -e $d/seen && ok=1; touch $d/seen; done; test -n \"$ok\"'\n"
+	steps := repair()
+	for range 4 {
+		steps = append(steps, modeltest.Do(finish("no better idea")))
+	}
+	w := start(t, files, steps, scripted)
+	number, _ := w.issue("Adding is wrong", "", "/agent fix")
+	last := w.awaitText(number, "journal head")
+	if r := w.reports(); len(r) != 1 || r[0].State != jobs.Unverified || r[0].Verdict == nil || len(r[0].Verdict.StillRed) != 1 {
+		t.Errorf("got %+v\n%s", r, last.Body)
+	}
+}
