@@ -16,11 +16,29 @@ const (
 	uidCount = 64
 )
 
+// ForRuns reports whether an account is one of those that only runs have.
+func ForRuns(uid int) bool { return uid >= firstUID && uid < firstUID+uidCount }
+
 // Account is the host identity of one run.
 type Account struct {
 	UID, GID int
 	own      bool     // the run has it alone
 	lock     *os.File // held while in use; nil when own is false
+}
+
+// machineDir is where workers that are root agree on who has which account.
+const machineDir = "/run/greenwright/accounts"
+
+// Dir is the directory of locks: the machine's, or the one given where that
+// cannot be made.
+func Dir(otherwise string) string {
+	if os.Geteuid() != 0 {
+		return otherwise
+	}
+	if err := os.MkdirAll(machineDir, 0o700); err != nil {
+		return otherwise
+	}
+	return machineDir
 }
 
 // Claim takes a free account; dir holds a lock file for each, so that workers

@@ -78,7 +78,7 @@ func (d *Driver) Start(ctx context.Context, spec sandbox.Spec) (sandbox.Sandbox,
 		return nil, err
 	}
 	spec.Limits = spec.Limits.WithDefaults()
-	acct, err := account.Claim(filepath.Join(d.state, "accounts"))
+	acct, err := account.Claim(account.Dir(filepath.Join(d.state, "accounts")))
 	if err != nil {
 		return nil, err
 	}

@@ -48,8 +48,8 @@ func Reachable(path string) bool {
 
 const copyPrefix = "guest-"
 
-// copyOf copies a program once for each of its versions, and removes the
-// copies of earlier ones: those who still run one keep it.
+// copyOf copies a program once for each of its versions, and removes copies
+// that no process holds.
 func copyOf(dir, program string) (string, error) {
 	st, err := os.Stat(program)
 	if err != nil {
@@ -57,24 +57,69 @@ func copyOf(dir, program string) (string, error) {
 	}
 	name := fmt.Sprintf("%s%x-%x-%x", copyPrefix, st.Size(), st.ModTime().UnixNano(), changed(st))
 	target := filepath.Join(dir, name)
-	if have, err := os.Stat(target); err == nil && have.Size() == st.Size() {
-		return target, nil
-	}
-	if err := writeCopy(dir, program, target); err != nil {
-		return "", fmt.Errorf("copying the guest's program: %w", err)
-	}
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		return "", fmt.Errorf("clearing old copies of the guest's program: %w", err)
-	}
-	for _, e := range entries {
-		if strings.HasPrefix(e.Name(), copyPrefix) && e.Name() != name {
-			if err := os.Remove(filepath.Join(dir, e.Name())); err != nil && !errors.Is(err, fs.ErrNotExist) {
-				return "", fmt.Errorf("clearing old copies of the guest's program: %w", err)
+	for held := false; !held; {
+		if have, err := os.Stat(target); err != nil || have.Size() != st.Size() {
+			if err := writeCopy(dir, program, target); err != nil {
+				return "", fmt.Errorf("copying the guest's program: %w", err)
 			}
 		}
+		if held, err = hold(target); err != nil {
+			return "", fmt.Errorf("holding the guest's program: %w", err)
+		}
+	}
+	if err := removeUnheld(dir, name); err != nil {
+		return "", fmt.Errorf("clearing old copies of the guest's program: %w", err)
 	}
 	return target, nil
+}
+
+// hold keeps a copy from being removed as long as this process lives: a worker
+// of another version may start meanwhile. It is false when the copy has just
+// been removed. The descriptor is left open on purpose.
+func hold(file string) (bool, error) {
+	fd, err := syscall.Open(file, syscall.O_RDONLY|syscall.O_CLOEXEC, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err == nil {
+		err = syscall.Flock(fd, syscall.LOCK_SH)
+	}
+	var open, named syscall.Stat_t
+	if err == nil {
+		err = syscall.Fstat(fd, &open)
+	}
+	if err != nil {
+		return false, err
+	}
+	if err := syscall.Stat(file, &named); err != nil || named.Ino != open.Ino {
+		return false, syscall.Close(fd)
+	}
+	return true, nil
+}
+
+// removeUnheld removes the other copies that nobody holds.
+func removeUnheld(dir, keep string) error {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if !strings.HasPrefix(e.Name(), copyPrefix) || e.Name() == keep {
+			continue
+		}
+		f, err := os.Open(filepath.Join(dir, e.Name()))
+		if err != nil {
+			continue
+		}
+		if syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) == nil {
+			err = os.Remove(f.Name())
+		}
+		_ = f.Close()
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
 }
 
 // changed is when a file was put where it is: builds and images that can be

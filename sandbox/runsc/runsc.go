@@ -132,7 +132,7 @@ type prepared struct {
 
 // prepare makes the directories and the bundle; on an error nothing stays.
 func (d *Driver) prepare(spec sandbox.Spec) (*prepared, error) {
-	acct, err := account.Claim(filepath.Join(d.state, "accounts"))
+	acct, err := account.Claim(account.Dir(filepath.Join(d.state, "accounts")))
 	if err != nil {
 		return nil, err
 	}

@@ -46,7 +46,7 @@ func (d *Driver) Start(ctx context.Context, spec sandbox.Spec) (sandbox.Sandbox,
 		return nil, fmt.Errorf("%w: an image needs a sandbox: sandbox.driver is none", sandbox.ErrUnavailable)
 	}
 	spec.Limits, spec.Gateway = spec.Limits.WithDefaults(), nil
-	acct, err := account.Claim(filepath.Join(d.state, "accounts"))
+	acct, err := account.Claim(account.Dir(filepath.Join(d.state, "accounts")))
 	if err != nil {
 		return nil, err
 	}

@@ -19,7 +19,7 @@ import (
 func checkSandbox(ctx context.Context, cfg config.Config, _ *slog.Logger) []Finding {
 	d, err := makeDirs(cfg.DataDir)
 	if err != nil {
-		return nil
+		return found("sandbox", Failure, "set data_dir to a directory that this account can write", "%s", err)
 	}
 	groups, err := cgroup.Open(cgroup.Config{})
 	if err != nil {
@@ -39,6 +39,9 @@ func checkSandbox(ctx context.Context, cfg config.Config, _ *slog.Logger) []Find
 	}
 	if chosen.name == "none" {
 		return append(out, found("sandbox", Warning, "set sandbox.driver to auto", "none: commands of repositories and models run on this machine as they are")...)
+	}
+	if err := tryConfigured(ctx, chosen.driver, cfg.Sandbox, d.sandbox); err != nil {
+		return append(out, found("sandbox", Failure, "mend sandbox.mounts, env, path or limits", "%s", err)...)
 	}
 	out = append(out, found("sandbox", OK, "", "commands run in %s", chosen.name)...)
 	return append(out, limitsOf(chosen.report)...)

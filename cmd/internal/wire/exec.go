@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
-	"syscall"
 
 	"github.com/greenwright/greenwright/cmd/internal/config"
 	"github.com/greenwright/greenwright/jobs/runner"
@@ -57,65 +56,27 @@ func Exec(ctx context.Context, cfg config.Config, opts ExecOptions, log *slog.Lo
 		return res, err
 	}
 	defer release()
-	before, err := ownerOf(spec.Workspace)
+	return execIn(ctx, driver, spec, d, opts.Cmd)
+}
+
+// execIn lends the workspace to the sandbox's account for as long as the
+// command runs.
+func execIn(ctx context.Context, driver sandbox.Driver, spec sandbox.Spec, d dirs, cmd sandbox.Cmd) (res sandbox.Result, err error) {
+	lent, err := lend(filepath.Join(d.sandbox, "lent"), spec.Workspace)
 	if err != nil {
 		return res, err
 	}
+	defer func() { err = errors.Join(err, lent.takeBack()) }()
 	box, err := driver.Start(ctx, spec)
 	if err != nil {
 		return res, err
 	}
-	uid, gid := box.Owner()
-	inside := owner{uid, gid}
-	defer func() {
-		err = errors.Join(err, box.Close(context.WithoutCancel(ctx)), handOver(spec.Workspace, inside, before))
-	}()
-	if err := handOver(spec.Workspace, before, inside); err != nil {
+	defer func() { err = errors.Join(err, box.Close(context.WithoutCancel(ctx))) }()
+	uid, _ := box.Owner()
+	if err := lent.give(uid); err != nil {
 		return res, err
 	}
-	return box.Exec(ctx, opts.Cmd)
-}
-
-// owner is a host account.
-type owner struct{ uid, gid int }
-
-func ownerOf(dir string) (owner, error) {
-	st, err := os.Lstat(dir)
-	if err != nil {
-		return owner{}, err
-	}
-	sys, ok := st.Sys().(*syscall.Stat_t)
-	if !ok {
-		return owner{}, fmt.Errorf("%s: its owner is not known", dir)
-	}
-	return owner{int(sys.Uid), int(sys.Gid)}, nil
-}
-
-// handOver gives what one account has in a tree to another: a worker that is
-// root runs commands under an account of their own, which must be able to use
-// the directory that was named. It is given back afterwards.
-func handOver(dir string, from, to owner) error {
-	if from.uid == to.uid {
-		return nil
-	}
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = root.Close() }()
-	return fs.WalkDir(root.FS(), ".", func(name string, _ fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		st, err := root.Lstat(name)
-		if err != nil {
-			return err
-		}
-		if sys, ok := st.Sys().(*syscall.Stat_t); !ok || int(sys.Uid) != from.uid && name != "." {
-			return nil
-		}
-		return root.Lchown(name, to.uid, to.gid)
-	})
+	return box.Exec(ctx, cmd)
 }
 
 // execSpec puts the parts together; release gives the image back.

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strconv"
+	"strings"
 
 	"golang.org/x/sys/unix"
 
@@ -26,10 +27,7 @@ const boundVar = "GREENWRIGHT_BOUND"
 func makeReachable(state string, dirs ...string) (map[string]string, error) {
 	places := map[string]string{}
 	if bound := os.Getenv(boundVar); bound != "" {
-		if err := json.Unmarshal([]byte(bound), &places); err != nil {
-			return nil, fmt.Errorf("reading %s: %w", boundVar, err)
-		}
-		return places, nil
+		return takePlaces(state, bound)
 	}
 	var far []string
 	for _, dir := range dirs {
@@ -41,6 +39,24 @@ func makeReachable(state string, dirs ...string) (map[string]string, error) {
 		return places, nil
 	}
 	return places, beginAnew(state, far)
+}
+
+// takePlaces reads what this process, under the same number, has left itself.
+// Anything else in the variable is refused.
+func takePlaces(state, bound string) (map[string]string, error) {
+	if err := os.Unsetenv(boundVar); err != nil {
+		return nil, fmt.Errorf("clearing %s: %w", boundVar, err)
+	}
+	places := map[string]string{}
+	if err := json.Unmarshal([]byte(bound), &places); err != nil {
+		return nil, fmt.Errorf("reading %s: %w", boundVar, err)
+	}
+	for _, place := range places {
+		if filepath.Dir(place) != filepath.Join(state, "bound") || !strings.HasPrefix(filepath.Base(place), strconv.Itoa(os.Getpid())+"-") {
+			return nil, fmt.Errorf("%s names %s, which is not of this process: unset it", boundVar, place)
+		}
+	}
+	return places, nil
 }
 
 // beginAnew returns only when it cannot be done.

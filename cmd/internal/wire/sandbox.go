@@ -91,6 +91,34 @@ func try(ctx context.Context, name string, cfg config.Sandbox, state string, gro
 	return a
 }
 
+// tryConfigured starts a sandbox with what the operator has set, so that a
+// mount that cannot be made is found at the start and not by the first job.
+func tryConfigured(ctx context.Context, driver sandbox.Driver, cfg config.Sandbox, state string) (err error) {
+	dir, err := os.MkdirTemp(state, "configured-")
+	if err != nil {
+		return fmt.Errorf("trying the sandbox as configured: %w", err)
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	spec := sandbox.Spec{
+		RunID: "configured", Workspace: filepath.Join(dir, "workspace"), Scratch: filepath.Join(dir, "scratch"),
+		Env: cfg.Env, Path: cfg.Path, Mounts: cfg.Mounts, Limits: cfg.Limits,
+	}
+	const pass = 0o711 // runs' accounts pass through it
+	if err := errors.Join(os.Chmod(dir, pass), os.Mkdir(spec.Workspace, 0o700)); err != nil {
+		return fmt.Errorf("trying the sandbox as configured: %w", err)
+	}
+	box, err := driver.Start(ctx, spec)
+	if err != nil {
+		return fmt.Errorf("%s starts, but not as configured (sandbox.mounts, env, path, limits): %w", driver.Name(), err)
+	}
+	defer func() { err = errors.Join(err, box.Close(context.WithoutCancel(ctx))) }()
+	res, err := box.Exec(ctx, sandbox.Cmd{Script: "exit 0"})
+	if err == nil && !res.OK() {
+		err = fmt.Errorf("%w: sandbox as configured (sandbox.mounts, env, path, limits): a first command ended %s, %d: %s", sandbox.ErrUnavailable, res.Cause, res.ExitCode, res.Output)
+	}
+	return err
+}
+
 // boxDriver takes the first driver that really starts and holds. Without one
 // nothing runs, and the error says of each what is wrong and what helps.
 func boxDriver(ctx context.Context, cfg config.Sandbox, state string, log *slog.Logger) (sandbox.Driver, error) {
@@ -105,6 +133,9 @@ func boxDriver(ctx context.Context, cfg config.Sandbox, state string, log *slog.
 			log.Info("sandbox driver cannot be used", "driver", name, "error", a.err)
 			errs = append(errs, fmt.Errorf("%s: %w", name, a.err))
 			continue
+		}
+		if err := tryConfigured(ctx, a.driver, cfg, state); err != nil {
+			return nil, err
 		}
 		log.Info("sandbox driver chosen", "driver", name, "cgroup", groups.Mode())
 		if err := a.driver.Sweep(ctx); err != nil && !errors.Is(err, fs.ErrNotExist) {
