@@ -64,7 +64,7 @@ var awkward = []any{
 func written(t *testing.T, data ...any) ([]journal.Record, [][]byte) {
 	t.Helper()
 	var sink memory
-	w := journal.NewWriter("run-1", &sink, clock())
+	w := journal.NewWriter("run-1", &sink, clock(), nil)
 	for _, d := range data {
 		if err := w.Append(context.Background(), journal.TypeNote, d); err != nil {
 			t.Fatal(err)
@@ -99,7 +99,7 @@ func TestEncodingIsStable(t *testing.T) {
 func TestChainFindsEveryAttack(t *testing.T) {
 	_, lines := written(t, journal.Note{Text: "one"}, journal.Note{Text: "two"}, journal.Note{Text: "three"}, journal.Note{Text: "four"})
 	var alien memory
-	other := journal.NewWriter("run-2", &alien, clock())
+	other := journal.NewWriter("run-2", &alien, clock(), nil)
 	for range 4 {
 		if err := other.Append(context.Background(), journal.TypeNote, journal.Note{Text: "alien"}); err != nil {
 			t.Fatal(err)
@@ -170,7 +170,7 @@ func TestChainFindsFlippedBits(t *testing.T) {
 
 func TestWriterStopsAtAnError(t *testing.T) {
 	var sink memory
-	w := journal.NewWriter("run-1", &sink, clock())
+	w := journal.NewWriter("run-1", &sink, clock(), nil)
 	ctx := context.Background()
 	if err := w.Append(ctx, journal.TypeNote, journal.Note{Text: "one"}); err != nil {
 		t.Fatal(err)
@@ -203,7 +203,7 @@ func TestFileSinkAndArchive(t *testing.T) {
 	if got, err := archive.Load("run-1"); err != nil || len(got) != 0 {
 		t.Errorf("a journal without records gives %v, %v", got, err)
 	}
-	w := journal.NewWriter("run-1", sink, clock())
+	w := journal.NewWriter("run-1", sink, clock(), nil)
 	for _, d := range awkward {
 		if err := w.Append(context.Background(), journal.TypeNote, d); err != nil {
 			t.Fatal(err)
@@ -301,4 +301,29 @@ func entries(t *testing.T, dir string) []string {
 		names = append(names, e.Name())
 	}
 	return names
+}
+
+// TestWhatIsRedactedIsNowhere: also where nothing else of the record is left.
+func TestWhatIsRedactedIsNowhere(t *testing.T) {
+	for _, c := range []struct {
+		name, with, want string
+	}{
+		{"in a text", "[redacted]", `"text":"before [redacted] after"`},
+		{"so that no JSON is left", `"`, "could not be kept"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var sink memory
+			w := journal.NewWriter("run", &sink, time.Now, func(p []byte) []byte { return bytes.ReplaceAll(p, []byte("secret"), []byte(c.with)) })
+			if err := w.Append(t.Context(), journal.TypeNote, journal.Note{Kind: "x", Text: "before secret after"}); err != nil {
+				t.Fatal(err)
+			}
+			all := fmt.Sprintf("%s %s", sink.lines, w.Records()[0].Data)
+			if strings.Contains(all, "secret") && !strings.Contains(all, "held a secret") || !strings.Contains(all, c.want) {
+				t.Errorf("kept %s", all)
+			}
+			if _, err := journal.Fold(w.Records()); err != nil {
+				t.Error(err)
+			}
+		})
+	}
 }

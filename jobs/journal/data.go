@@ -60,6 +60,13 @@ type CheckRan struct {
 	Environment string `json:"environment,omitempty"`
 }
 
+// SetupIntended is written before a set-up command begins.
+type SetupIntended struct {
+	Room    string `json:"room"`
+	Command string `json:"command"`
+	Commit  string `json:"commit"`
+}
+
 // SetupRan is one set-up command, with the network open to the allow-list.
 type SetupRan struct {
 	Room     string        `json:"room"` // proof or work

@@ -24,6 +24,7 @@ const (
 	TypeState    Type = "state"           // StateChanged
 	TypeCheck    Type = "check"           // CheckRan
 	TypeSetup    Type = "setup"           // SetupRan
+	TypeSetupDue Type = "setup_intended"  // SetupIntended
 	TypeBox      Type = "sandbox"         // Box
 	TypeAgent    Type = "agent"           // agent.Entry
 	TypeModel    Type = "model"           // ModelChosen

@@ -79,7 +79,7 @@ func whole() []entry {
 func fold(t *testing.T, entries []entry) journal.Report {
 	t.Helper()
 	var sink memory
-	w := journal.NewWriter("0190-run", &sink, clock())
+	w := journal.NewWriter("0190-run", &sink, clock(), nil)
 	for _, e := range entries {
 		if err := w.Append(context.Background(), e.t, e.data); err != nil {
 			t.Fatal(err)
@@ -293,7 +293,7 @@ func TestReportIsInertWhateverItHolds(t *testing.T) {
 // TestSameCommandInTwoDirectories: both are told; a green one does not stand
 // for a red one.
 func TestSameCommandInTwoDirectories(t *testing.T) {
-	w := journal.NewWriter("run", &memory{}, time.Now)
+	w := journal.NewWriter("run", &memory{}, time.Now, nil)
 	for _, c := range []journal.CheckRan{
 		{Phase: journal.After, Name: "test", Command: "npm test", Dir: "a", Cause: "exited", ExitCode: 1},
 		{Phase: journal.After, Name: "test", Command: "npm test", Dir: "b", Cause: "exited"},

@@ -20,18 +20,35 @@ type Sink interface {
 // Writer appends records to a run's journal and keeps them, so that the run
 // can report from them. It is safe for concurrent use.
 type Writer struct {
-	run  jobs.RunID
-	sink Sink
-	now  func() time.Time
+	run    jobs.RunID
+	sink   Sink
+	now    func() time.Time
+	redact func([]byte) []byte
 
 	mu      sync.Mutex
 	records []Record // under mu
 	broken  error    // under mu: the first error, which ends all writing
 }
 
-// NewWriter begins an empty journal.
-func NewWriter(run jobs.RunID, sink Sink, now func() time.Time) *Writer {
-	return &Writer{run: run, sink: sink, now: now}
+// NewWriter begins an empty journal. What redact takes out of a record's JSON,
+// if it is set, is nowhere in the journal.
+func NewWriter(run jobs.RunID, sink Sink, now func() time.Time, redact func([]byte) []byte) *Writer {
+	if redact == nil {
+		redact = func(p []byte) []byte { return p }
+	}
+	return &Writer{run: run, sink: sink, now: now, redact: redact}
+}
+
+// withheld stands for a record of which nothing could be kept.
+const withheld = `{"withheld":"the record held a secret and could not be kept without it"}`
+
+// clean is a record's JSON without secrets.
+func (w *Writer) clean(data []byte) []byte {
+	out := w.redact(data)
+	if !json.Valid(out) {
+		return []byte(withheld)
+	}
+	return out
 }
 
 // Append writes one record. After an error nothing more is written: the chain
@@ -50,7 +67,7 @@ func (w *Writer) Append(ctx context.Context, t Type, data any) error {
 	if w.broken != nil {
 		return w.broken
 	}
-	r := Record{Schema: Schema, Run: w.run, Seq: uint64(len(w.records)) + 1, Time: w.now().UTC(), Type: t, Data: compact.Bytes()}
+	r := Record{Schema: Schema, Run: w.run, Seq: uint64(len(w.records)) + 1, Time: w.now().UTC(), Type: t, Data: w.clean(compact.Bytes())}
 	if n := len(w.records); n > 0 {
 		r.Prev = w.records[n-1].Hash
 	}

@@ -70,7 +70,7 @@ func newWorld(t *testing.T) *world {
 	check(t, err)
 	w.mirror, err = store.Mirror(w.repo.Ref())
 	check(t, err)
-	w.records = journal.NewWriter("0190-run", nowhere{}, time.Now)
+	w.records = journal.NewWriter("0190-run", nowhere{}, time.Now, nil)
 	w.Publisher = &publish.Publisher{
 		Forge: forge, Mirror: w.mirror, Log: actions.New(w.records), Now: func() time.Time { return time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC) },
 		Job: jobs.Job{ID: "5f1c", Thread: vcs.Thread{Repo: w.repo.Ref(), Number: 7}, Requester: srv.CreateUser("somebody")},

@@ -154,6 +154,9 @@ func (s *session) setUp(ctx context.Context, r *room, commit string) error {
 	s.failedSetup = nil
 	for _, c := range s.setup {
 		s.status.change(func(st *progress.Status) { st.Now = "set-up: " + c.Line() })
+		if err := s.records.Append(ctx, journal.TypeSetupDue, journal.SetupIntended{Room: r.name, Command: strings.TrimSpace(c.Script), Commit: commit}); err != nil {
+			return err
+		}
 		ran, err := s.runSetup(ctx, r, c)
 		if err != nil {
 			return err

@@ -61,8 +61,10 @@ type Config struct {
 	Limits agent.Limits
 	// RunsDir holds a directory per live run; every account must be able to
 	// pass through it.
-	RunsDir      string
-	Archive      journal.Archive
+	RunsDir string
+	Archive journal.Archive
+	// Redact takes the worker's secrets out of what is kept; nil keeps all.
+	Redact       func([]byte) []byte
 	BranchPrefix string
 	Version      string
 	Log          *slog.Logger

@@ -81,7 +81,7 @@ func (r *Runner) newSession(job jobs.Job, ctl Control) *session {
 	}
 	s := &session{Runner: r, job: job, ctl: ctl, begun: r.cfg.Now(), state: jobs.Queued, replies: map[string]string{}}
 	s.log = r.cfg.Log.With("job_id", job.ID, "run_id", ctl.Run, "repo", job.Thread.Repo.FullName())
-	s.records = journal.NewWriter(ctl.Run, ctl.Journal, r.cfg.Now)
+	s.records = journal.NewWriter(ctl.Run, ctl.Journal, r.cfg.Now, r.cfg.Redact)
 	s.status = &board{watch: ctl.Watch, begun: s.begun, now: r.cfg.Now, status: progress.Status{Job: job, Run: ctl.Run, State: jobs.Queued}}
 	s.dir = filepath.Join(r.cfg.RunsDir, string(ctl.Run))
 	return s
@@ -202,10 +202,17 @@ func (s *session) salvage(ctx context.Context, e *ending) error {
 	if s.diff == "" {
 		return nil
 	}
-	if err := s.cfg.Archive.Save(s.ctl.Run, patchName, []byte(s.diff)); err != nil {
+	if err := s.cfg.Archive.Save(s.ctl.Run, patchName, s.redacted([]byte(s.diff))); err != nil {
 		return err
 	}
 	return s.note(ctx, journal.NoteNotice, "the change so far is kept as %s of run %s", patchName, s.ctl.Run)
+}
+
+func (s *session) redacted(p []byte) []byte {
+	if s.cfg.Redact == nil {
+		return p
+	}
+	return s.cfg.Redact(p)
 }
 
 // close releases everything the run holds.

@@ -86,7 +86,7 @@ func TestJournalNeedsTheLease(t *testing.T) {
 	onBoth(t, func(t *testing.T, srv server) {
 		s := open(t, srv, nil)
 		first := must(s.Acquire(ctx, "job", "worker-1", ttl))(t)
-		w := journal.NewWriter("run", first.Journal("run"), time.Now)
+		w := journal.NewWriter("run", first.Journal("run"), time.Now, nil)
 		for i := range 3 {
 			check(t, w.Append(ctx, journal.TypeNote, journal.Note{Text: fmt.Sprintf("<%d> \u2028", i)}))
 		}

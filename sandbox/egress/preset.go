@@ -6,9 +6,9 @@ import "slices"
 func presetHosts() map[string][]string {
 	return map[string][]string{
 		// The defaults of GOPROXY and GOSUMDB (go.dev/ref/mod#environment-variables);
-		// the proxy redirects large archives to signed addresses in Cloud
-		// Storage (golang/go#52908), which is a store that others write to as well.
-		"go": {"proxy.golang.org", "sum.golang.org", "storage.googleapis.com"},
+		// the proxy redirects large archives to Cloud Storage (golang/go#52908),
+		// where anybody may have a bucket: that host is for the operator to name.
+		"go": {"proxy.golang.org", "sum.golang.org"},
 		// The default registries of npm (docs.npmjs.com/cli/using-npm/config#registry)
 		// and of yarn; archives come from the same hosts.
 		"npm": {"registry.npmjs.org", "registry.yarnpkg.com"},

@@ -20,6 +20,7 @@ import (
 	"github.com/greenwright/greenwright/jobs/runner"
 	"github.com/greenwright/greenwright/jobs/trigger"
 	"github.com/greenwright/greenwright/sandbox"
+	"github.com/greenwright/greenwright/sandbox/redact"
 	"github.com/greenwright/greenwright/vcs"
 	"github.com/greenwright/greenwright/vcs/git"
 	"github.com/greenwright/greenwright/vcs/github"
@@ -134,6 +135,10 @@ func makeRunner(cfg config.Config, d dirs, driver sandbox.Driver, forges map[vcs
 	if err != nil {
 		return nil, err
 	}
+	kept, err := redact.New(secrets(cfg, slog.New(slog.DiscardHandler)), redact.WithoutShapes())
+	if err != nil {
+		return nil, fmt.Errorf("preparing the redaction of journals: %w", err)
+	}
 	store, err := openImages(d, cfg.Sandbox, log)
 	if err != nil {
 		return nil, err
@@ -142,6 +147,6 @@ func makeRunner(cfg config.Config, d dirs, driver sandbox.Driver, forges map[vcs
 		Forges: forges, Git: mirrors, Sandbox: driver,
 		Box: box, Egress: cfg.Sandbox.Egress, Resolver: cfg.Sandbox.Resolver, Images: store, Image: cfg.Sandbox.Image, AllowedImages: cfg.Sandbox.Images,
 		Models: models{cfg.Models}, Model: cfg.Models.Default, Policy: cfg.Policy, Limits: cfg.Limits.Agent(),
-		RunsDir: d.runs, Archive: journal.Archive{Dir: d.artifacts}, BranchPrefix: cfg.BranchPrefix, Version: version, Log: log, Now: time.Now,
+		RunsDir: d.runs, Redact: kept.Bytes, Archive: journal.Archive{Dir: d.artifacts}, BranchPrefix: cfg.BranchPrefix, Version: version, Log: log, Now: time.Now,
 	}), nil
 }
