@@ -21,7 +21,7 @@ func SetupOf(spec sandbox.Spec, writable []string, groups *cgroup.Controller) li
 	l := spec.Limits
 	s := link.Setup{
 		Protocol:  link.Protocol,
-		FileBytes: l.FileBytes, OpenFiles: l.OpenFiles, Processes: l.Processes, MemoryBytes: l.MemoryBytes,
+		FileBytes: l.FileBytes, OpenFiles: l.OpenFiles, Processes: l.Processes, MemoryBytes: l.MemoryBytes, RemovedBytes: min(l.WorkspaceBytes, l.TempBytes),
 		Proxy: spec.Gateway != nil, Writable: writable,
 	}
 	if _, _, cpu := groups.Enforces(); !cpu {

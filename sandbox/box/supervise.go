@@ -106,6 +106,8 @@ func (p *command) settle(cause sandbox.Cause, e link.Exit, said bool) sandbox.Ca
 		return sandbox.OutputLimit
 	case !said && p.box.isClosed():
 		return sandbox.Canceled
+	case e.Full:
+		return sandbox.DiskLimit
 	case e.OOM, ranOut && (!said || e.Code != 0):
 		return sandbox.OutOfMemory
 	case !said:

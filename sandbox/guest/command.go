@@ -32,6 +32,7 @@ type command struct {
 	// Under guest.mu.
 	peak int64
 	oom  bool
+	full bool
 }
 
 // run is the whole life of a command.
@@ -95,7 +96,7 @@ func (g *guest) report(c *command, e ended, settled bool) link.Exit {
 		add(&usage, g.reaper.takeOrphans())
 	}
 	x := link.Exit{
-		OOM: c.oom, Stuck: !settled, CPU: time.Duration(usage.Utime.Nano() + usage.Stime.Nano()),
+		OOM: c.oom, Full: c.full, Stuck: !settled, CPU: time.Duration(usage.Utime.Nano() + usage.Stime.Nano()),
 		PeakMemory: max(c.peak, peakOf(usage)), Written: usage.Oublock * 512, // getrusage(2): blocks of 512
 	}
 	x.Code = e.status.ExitStatus()

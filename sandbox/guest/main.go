@@ -131,6 +131,8 @@ type guest struct {
 	inputs map[int64]io.ReadCloser
 	// watching is whether memory is being looked at.
 	watching bool
+	looks    int  // so far
+	held     held // at the last look at open files
 }
 
 // prepare does what the first stream asks for.

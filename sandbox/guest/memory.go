@@ -30,7 +30,10 @@ func (g *guest) watch() {
 	}()
 }
 
-// look sums up, and ends the greediest command when the sum is over the limit.
+// heldEvery is how many looks at memory go by before one at open files.
+const heldEvery = 5
+
+// look sums up, and ends the greediest command when a sum is over its limit.
 // It is false when nothing runs any more.
 func (g *guest) look() bool {
 	g.mu.Lock()
@@ -44,35 +47,77 @@ func (g *guest) look() bool {
 	for _, e := range all {
 		parents[e.pid] = e.parent
 	}
-	var sum int64
-	used := map[*command]int64{}
+	if g.looks++; g.looks%heldEvery == 0 {
+		g.held = heldBy(all)
+		g.lookAtDisk(all, parents)
+	}
+	sum, used := g.memoryOf(all, parents)
+	for _, c := range g.live {
+		c.peak = max(c.peak, sum)
+	}
+	if c := g.greediest(used); sum > g.setup.MemoryBytes && c != nil {
+		c.oom = true
+		g.endGreedy(c, all, parents)
+	}
+	return true
+}
+
+// memoryOf is what all processes take together, and each command of it.
+func (g *guest) memoryOf(all []entry, parents map[int]int) (sum int64, used map[*command]int64) {
+	used = map[*command]int64{}
+	var shared int64
 	for _, e := range all {
-		m := e.private()
-		sum += m
+		private, share := e.private(), e.shares()
+		sum += private
+		shared += share
 		if c := g.owner(e, parents); c != nil {
-			used[c] += m
+			used[c] += private + share
 		}
 	}
 	if all, ok := g.kernelSum(); ok {
-		sum = all
+		return all, used
 	}
-	var greediest *command
+	return sum + max(shared, g.held.memory), used // a memory file may be mapped as well
+}
+
+// lookAtDisk ends the command that holds the most of removed files, when they
+// are more than the disk's limit: the host cannot see them.
+func (g *guest) lookAtDisk(all []entry, parents map[int]int) {
+	if g.setup.RemovedBytes <= 0 || g.held.disk <= g.setup.RemovedBytes {
+		return
+	}
+	used := map[*command]int64{}
+	for _, e := range all {
+		if c := g.owner(e, parents); c != nil {
+			used[c] += g.held.by[e.pid]
+		}
+	}
+	if c := g.greediest(used); c != nil {
+		c.full = true
+		g.endGreedy(c, all, parents)
+	}
+}
+
+// greediest is the live command that uses the most. g.mu is held.
+func (g *guest) greediest(used map[*command]int64) *command {
+	var most *command
 	for _, c := range g.live {
-		c.peak = max(c.peak, sum)
-		if greediest == nil || used[c] > used[greediest] {
-			greediest = c
+		if most == nil || used[c] > used[most] {
+			most = c
 		}
 	}
-	if sum > g.setup.MemoryBytes && greediest != nil {
-		greediest.oom = true
-		_ = syscall.Kill(greediest.leader, syscall.SIGKILL) // the rest of its tree follows
-		for _, e := range all {
-			if g.owner(e, parents) == greediest {
-				_ = syscall.Kill(e.pid, syscall.SIGKILL)
-			}
+	return most
+}
+
+// endGreedy kills a command's leader and what is known to be its; the rest of
+// its tree follows when the leader's end is taken up.
+func (g *guest) endGreedy(c *command, all []entry, parents map[int]int) {
+	_ = syscall.Kill(c.leader, syscall.SIGKILL)
+	for _, e := range all {
+		if g.owner(e, parents) == c {
+			_ = syscall.Kill(e.pid, syscall.SIGKILL)
 		}
 	}
-	return true
 }
 
 // ownKernel reports a kernel that this sandbox has for itself (gVisor names

@@ -33,7 +33,9 @@ type Setup struct {
 	OpenFiles   int    `json:"open_files"`   // RLIMIT_NOFILE
 	Processes   int    `json:"processes"`    // RLIMIT_NPROC; 0 sets none
 	MemoryBytes int64  `json:"memory_bytes"` // of all commands together, looked at again and again
-	Nice        int    `json:"nice"`
+	// RemovedBytes is what files may take that were removed and are still open.
+	RemovedBytes int64 `json:"removed_bytes"`
+	Nice         int   `json:"nice"`
 	// Proxy makes the guest listen on ProxyAddress.
 	Proxy bool `json:"proxy"`
 	// Writable are the only directories that may be written to (Landlock, where
@@ -73,6 +75,7 @@ type Exit struct {
 	Code       int           `json:"code"`
 	Signal     int           `json:"signal,omitempty"`
 	OOM        bool          `json:"oom,omitempty"`
+	Full       bool          `json:"full,omitempty"` // over RemovedBytes
 	CPU        time.Duration `json:"cpu_ns"`
 	PeakMemory int64         `json:"peak_memory"` // bytes
 	Written    int64         `json:"written"`     // bytes

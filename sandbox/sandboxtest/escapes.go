@@ -60,6 +60,7 @@ func rights() []Attempt {
 		shell("new privileges", "is without no_new_privs", `grep -q 'NoNewPrivs:.*0' /proc/self/status && echo GOT`),
 		shell("bounding set", "has capabilities in its bounding set", `grep -q 'CapBnd:.*[1-9a-f]' /proc/self/status && echo GOT`),
 		program("typing into the terminal", "ioctl TIOCSTI", `tiocsti`),
+		program("typing into the terminal in other words", "the same with a bit in the upper half of the argument, which the kernel cuts off", `uppertiocsti`),
 		program("raising limits", "setrlimit(2) above what it was given", `rlimits`).asRoot(),
 	}
 }

@@ -16,6 +16,7 @@ func network() []Attempt {
 		program("changing interfaces", "sets the flags of the loopback interface", `linkflags`).asRoot(),
 		program("raw sockets", "socket(2) for ICMP", `raw`).asRoot(),
 		program("vsock", "socket(2) of AF_VSOCK, which no network namespace confines", `vsock`),
+		program("vsock in other words", "the same with a bit in the upper half of the argument, which the kernel cuts off", `uppervsock`),
 		program("proxy where there is none", "asks the proxy's address in a sandbox without a gateway", `proxy "$A_PROXY" "$A_URL"`),
 	}
 }

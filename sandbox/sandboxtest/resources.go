@@ -25,13 +25,12 @@ func unheld(limit string) string {
 // memory are attempts to take more memory than the limit.
 func memory() []Attempt {
 	oom := []sandbox.Cause{sandbox.OutOfMemory}
-	group := func(a Attempt) Attempt { return a.within(few(), oom...).needs("memory_bytes", "bwrap") }
 	return []Attempt{
 		program("memory", "one process takes 600 MB of 256", `memory 600`).within(few(), oom...),
 		program("memory in many processes", "8 processes take 75 MB each", `memories 8 75`).within(few(), oom...),
-		group(program("shared memory", "maps 600 MB that are shared", `shared 600`)),
-		group(program("memory files", "memfd_create(2), 12 files of 50 MB", `memfd 12 50`)),
-		group(program("System V memory", "shmget(2) of 600 MB", `sysv 600`)),
+		program("shared memory", "maps 600 MB that are shared", `shared 600`).within(few(), oom...),
+		program("memory files", "memfd_create(2), 12 files of 50 MB", `memfd 12 50`).within(few(), oom...),
+		program("System V memory", "shmget(2) of 600 MB", `sysv 600`).within(few(), oom...),
 		program("/dev/shm", "writes 10 files of 50 MB there", `bigfiles /dev/shm 10 50`).within(few()),
 		program("/dev", "writes 10 files of 50 MB there", `bigfiles /dev 10 50`).within(few()).asRoot(),
 	}
@@ -44,6 +43,7 @@ func disks() []Attempt {
 		program("one big file", "writes a file of 128 MB where 64 are allowed", `file big 128`).within(few()),
 		program("many big files", "writes 10 files of 50 MB into the workspace", `bigfiles . 10 50`).within(few(), full...),
 		program("big files at home", "writes 10 files of 50 MB into the home directory", `bigfiles "$HOME" 10 50`).within(few(), full...),
+		program("removed files", "holds 10 files of 50 MB open that it has removed", `removed . 10 50`).within(few(), full...),
 		program("big temporary files", "writes 10 files of 50 MB into /tmp", `bigfiles /tmp 10 50`).within(few(), full...),
 		program("file with a hole", "makes a file of 1 TB without content", `sparse hole`).within(few()),
 		program("many small files", "makes 40,000 files in the workspace where 3,000 are allowed", `manyfiles . 40000`).within(few(), full...),

@@ -20,7 +20,7 @@ func calls() table {
 		"keys": keys, "requestkey": requestKey, "modules": modules, "kexec": kexec, "reboot": reboot,
 		"acct": acct, "swap": swap, "clock": clock, "adjtime": adjtime, "ports": ports, "fanotify": fanotify,
 		"syslog": klog, "vhangup": vhangup, "kcmp": kcmp, "numa": numa, "quota": quota, "madvise": madvise,
-		"hostnames": hostNames, "tiocsti": tiocsti,
+		"hostnames": hostNames, "tiocsti": tiocsti, "uppertiocsti": upperTiocsti,
 	}
 	for name, try := range mounts() {
 		t[name] = try
@@ -318,7 +318,12 @@ func hostNames([]string) error {
 }
 
 // tiocsti types into a terminal of its own, as into that of its caller.
-func tiocsti([]string) error {
+func tiocsti([]string) error { return typing(unix.TIOCSTI) }
+
+// upperTiocsti asks for the same call in other words.
+func upperTiocsti([]string) error { return typing(upperHalf | unix.TIOCSTI) }
+
+func typing(request uintptr) error {
 	signal.Ignore(syscall.SIGHUP) // the terminal's end
 	master, err := unix.Open("/dev/ptmx", unix.O_RDWR|unix.O_NOCTTY, 0)
 	if err != nil {
@@ -341,7 +346,7 @@ func tiocsti([]string) error {
 	}
 	_ = unix.IoctlSetInt(slave, unix.TIOCSCTTY, 0)
 	c := byte('x')
-	_, err = call(unix.SYS_IOCTL, uintptr(slave), unix.TIOCSTI, uintptr(unsafe.Pointer(&c)))
+	_, err = call(unix.SYS_IOCTL, uintptr(slave), request, uintptr(unsafe.Pointer(&c)))
 	if errors.Is(err, syscall.EIO) { // dev.tty.legacy_tiocsti is 0
 		return fmt.Errorf("%w: %w", errMissing, err)
 	}

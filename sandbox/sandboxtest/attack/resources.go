@@ -26,6 +26,7 @@ func resources() table {
 		"file":      file,
 		"manyfiles": manyFiles,
 		"bigfiles":  bigFiles,
+		"removed":   removed,
 		"sparse":    sparse,
 		"forks":     forks,
 		"threads":   threads,
@@ -157,6 +158,24 @@ func bigFiles(args []string) error {
 			return err
 		}
 		_ = f.Close()
+	}
+	return held()
+}
+
+// removed holds files open that no directory names any more.
+func removed(args []string) error {
+	for i := range number(args, 1) {
+		f, err := os.Create(filepath.Join(word(args, 0), "removed-"+strconv.Itoa(i)))
+		if err != nil {
+			return err
+		}
+		defer func() { _ = f.Close() }()
+		if err := os.Remove(f.Name()); err != nil {
+			return err
+		}
+		if err := fill(f, number(args, 2)); err != nil {
+			return err
+		}
 	}
 	return held()
 }

@@ -28,6 +28,7 @@ func sockets() table {
 		"packet":     func([]string) error { return socket(unix.AF_PACKET, unix.SOCK_RAW, 0) },
 		"alg":        func([]string) error { return socket(unix.AF_ALG, unix.SOCK_SEQPACKET, 0) },
 		"vsock":      vsock,
+		"uppervsock": upperVsock,
 		"families":   families,
 		"proxy":      proxy,
 	}
@@ -114,6 +115,19 @@ func socket(family, kind, protocol int) error {
 // vsock reaches for the machine below a virtual one (vsock(7)).
 func vsock([]string) error {
 	return socket(unix.AF_VSOCK, unix.SOCK_STREAM, 0)
+}
+
+// upperHalf sets a bit that the kernel cuts off and that a filter over 64 bits
+// does not.
+const upperHalf = 1 << 32
+
+// upperVsock asks for the same family in other words.
+func upperVsock([]string) error {
+	fd, _, errno := syscall.Syscall(unix.SYS_SOCKET, upperHalf|unix.AF_VSOCK, unix.SOCK_STREAM, 0)
+	if errno != 0 {
+		return errno
+	}
+	return unix.Close(int(fd))
 }
 
 // families tries the kinds of sockets that no build needs.
