@@ -94,6 +94,7 @@ func (r *Report) take(rec Record) error {
 		return decode(rec.Data, func(o AgentEnded) { r.Outcomes = append(r.Outcomes, o) })
 	case TypeCheck:
 		return decode(rec.Data, r.takeCheck)
+	case TypeSetupDue: // what came of it follows
 	case TypeBox:
 		return decode(rec.Data, func(b Box) { r.Box = b })
 	case TypeSetup:

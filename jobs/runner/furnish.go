@@ -87,6 +87,9 @@ const (
 // over.
 func (s *session) chooseImage(ctx context.Context) (string, error) {
 	if ref := s.config.Image; ref != "" {
+		if image.IsLocal(ref) {
+			return "", end(jobs.Refused, "name an image of a registry in "+repoconfig.Path+".", "the image %q is a path of the worker's machine, which no repository may name", ref)
+		}
 		if !s.allowedImage(ref) {
 			return "", end(jobs.Refused, "ask the operator to add it to sandbox.images, or take `image` out of "+repoconfig.Path+".", "the image %q is not among those that repositories may choose", ref)
 		}

@@ -65,7 +65,7 @@ func Claim(dir string) (*Account, error) {
 			return nil, fmt.Errorf("claiming an account: %w", err)
 		}
 	}
-	return nil, fmt.Errorf("all %d accounts for runs are in use", uidCount)
+	return nil, fmt.Errorf("all %d accounts for runs are in use on this machine: try again when a run has ended", uidCount)
 }
 
 // Release gives it back.

@@ -90,7 +90,7 @@ func enforcements(driver string, groups *cgroup.Controller) []sandbox.Enforcemen
 	memory, pids, cpu := groups.Enforces()
 	group := "control group (" + string(groups.Mode()) + ")"
 	out := []sandbox.Enforcement{
-		{Limit: "memory_bytes", How: "added up inside every 50 ms; the greediest command is ended (pages that belong to no process, as those of memfd, are not seen)"},
+		{Limit: "memory_bytes", How: "added up inside every 50 ms; the greediest command is ended"},
 		{Limit: "processes", How: "RLIMIT_NPROC of the sandbox's own user namespace", Hard: true},
 		{Limit: "cpus", How: "not held without a control group: commands run at the lowest priority instead"},
 		{Limit: "workspace_bytes, temp_bytes", How: "added up on the host while commands run"},
@@ -107,7 +107,7 @@ func enforcements(driver string, groups *cgroup.Controller) []sandbox.Enforcemen
 		out[2] = sandbox.Enforcement{Limit: out[2].Limit, How: group, Hard: true}
 	}
 	if driver == "runsc" {
-		out[0].How = strings.ReplaceAll(out[0].How, " (pages that belong to no process, as those of memfd, are not seen)", "")
+
 		out[1].How = "RLIMIT_NPROC in the sandbox's own kernel"
 		if !cpu {
 			out[2].How = "not held without a control group"

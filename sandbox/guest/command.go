@@ -182,6 +182,9 @@ func lookUp(req link.Request) (string, error) {
 		if !filepath.IsAbs(name) {
 			name = filepath.Join(req.Dir, name)
 		}
+		if _, err := os.Stat(name); errors.Is(err, os.ErrNotExist) {
+			return "", fmt.Errorf("%s: %w", req.Argv[0], errNotFound)
+		}
 		return name, nil
 	}
 	for _, kv := range slices.Backward(req.Env) {

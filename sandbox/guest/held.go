@@ -34,7 +34,7 @@ func heldBy(all []entry) held {
 				continue
 			}
 			var st unix.Stat_t
-			if unix.Stat(dir+n.Name(), &st) != nil || st.Mode&unix.S_IFMT != unix.S_IFREG || seen[file{st.Dev, st.Ino}] { //nolint:unconvert // other widths elsewhere
+			if unix.Stat(dir+n.Name(), &st) != nil || st.Mode&unix.S_IFMT != unix.S_IFREG || seen[file{st.Dev, st.Ino}] {
 				continue
 			}
 			seen[file{st.Dev, st.Ino}] = true

@@ -13,6 +13,7 @@ import (
 
 	units "github.com/docker/go-units"
 	"github.com/spf13/cobra"
+	"golang.org/x/term"
 
 	"github.com/greenwright/greenwright/cmd/internal/wire"
 	"github.com/greenwright/greenwright/sandbox"
@@ -32,6 +33,13 @@ func newSandbox(g *globals) *cobra.Command {
 	c.AddCommand(newSandboxExec(g))
 	return c
 }
+
+// What limits can be.
+const (
+	leastMemory = 32 << 20
+	leastPids   = 32
+	mostCPUs    = 4096
+)
 
 // execFlags are the flags as they are typed.
 type execFlags struct {
@@ -65,7 +73,7 @@ func newSandboxExec(g *globals) *cobra.Command {
 	fl.IntVar(&f.pids, "pids", 0, "limit of processes and threads")
 	fl.Float64Var(&f.cpus, "cpus", 0, "limit of processors, e.g. 1.5")
 	fl.DurationVar(&f.timeout, "timeout", 0, "limit of time, e.g. 30s")
-	fl.StringVar(&f.image, "image", "", "container image to show instead of the host's /usr")
+	fl.StringVar(&f.image, "image", "", "container image to show instead of the host's /usr; also oci:DIR and docker-archive:FILE")
 	fl.StringArrayVar(&f.env, "env", nil, "NAME=value; may be given several times")
 	fl.BoolVarP(&f.verbose, "verbose", "v", false, "print how it ended and what it used, as the last line on standard error")
 	return c
@@ -87,14 +95,19 @@ func execInSandbox(c *cobra.Command, g *globals, f execFlags, args []string) err
 		}
 	}
 	opts.Cmd.Argv, opts.Cmd.Network = args, !opts.Egress.Empty()
-	opts.Cmd.OnOutput, opts.Cmd.OnStderr = writeTo(c.OutOrStdout()), writeTo(c.ErrOrStderr())
-	if in := c.InOrStdin(); in != os.Stdin || !terminal(os.Stdin) {
+	stdout, stderr := &passing{to: c.OutOrStdout()}, &passing{to: c.ErrOrStderr()}
+	opts.Cmd.OnOutput, opts.Cmd.OnStderr = stdout.write, stderr.write
+	if in := c.InOrStdin(); in != os.Stdin || !term.IsTerminal(int(os.Stdin.Fd())) {
 		opts.Cmd.Stdin = in
 	}
 	res, err := wire.Exec(c.Context(), cfg, opts, slog.New(slog.DiscardHandler))
 	if err != nil {
 		return &exitError{code: exitSandbox, err: err}
 	}
+	if stdout.err != nil {
+		return &exitError{code: exitSandbox, err: fmt.Errorf("passing the output on: %w", stdout.err)}
+	}
+	stderr.endLine()
 	err = endExec(c.Context(), res)
 	var exit *exitError
 	if f.verbose && errors.As(err, &exit) && exit.err != nil { // the usage is the last line
@@ -111,7 +124,10 @@ func execInSandbox(c *cobra.Command, g *globals, f execFlags, args []string) err
 func (f execFlags) options() (wire.ExecOptions, error) {
 	opts := wire.ExecOptions{Workspace: f.workspace, Image: f.image}
 	opts.Limits = sandbox.Limits{Processes: f.pids, CPUs: f.cpus}
-	opts.Cmd.Timeout, opts.Cmd.Idle = f.timeout, f.timeout
+	opts.Cmd.Timeout = f.timeout
+	if f.timeout > 0 {
+		opts.Cmd.Idle = f.timeout + time.Second // the timeout alone decides
+	}
 	var faults []error
 	for _, size := range []struct {
 		flag, text string
@@ -124,10 +140,19 @@ func (f execFlags) options() (wire.ExecOptions, error) {
 		if err != nil || n <= 0 {
 			faults = append(faults, fmt.Errorf("%s: %q: want a size such as 512MiB", size.flag, size.text))
 		}
+		if size.flag == "--memory" && n > 0 && n < leastMemory {
+			faults = append(faults, fmt.Errorf("--memory: %q: want at least %s, which the sandbox itself may need", size.text, units.BytesSize(leastMemory)))
+		}
 		*size.into = n
 	}
-	if f.pids < 0 || f.cpus < 0 || f.timeout < 0 {
-		faults = append(faults, errors.New("--pids, --cpus and --timeout must not be negative"))
+	if f.pids != 0 && f.pids < leastPids {
+		faults = append(faults, fmt.Errorf("--pids: %d: want at least %d: the sandbox itself takes some", f.pids, leastPids))
+	}
+	if f.timeout < 0 {
+		faults = append(faults, errors.New("--timeout must not be negative"))
+	}
+	if !(f.cpus >= 0 && f.cpus <= mostCPUs) { // also what is no number
+		faults = append(faults, fmt.Errorf("--cpus: %v: want between 0 and %d", f.cpus, mostCPUs))
 	}
 	for _, kv := range f.env {
 		if name, _, ok := strings.Cut(kv, "="); !ok || name == "" {
@@ -142,14 +167,27 @@ func (f execFlags) options() (wire.ExecOptions, error) {
 	return opts, errors.Join(faults...)
 }
 
-func writeTo(w io.Writer) func([]byte) {
-	return func(p []byte) { _, _ = w.Write(p) }
+// passing passes output on and remembers what became of it.
+type passing struct {
+	to   io.Writer
+	err  error // the first
+	last byte
 }
 
-// terminal reports an input that a person would have to type.
-func terminal(f *os.File) bool {
-	st, err := f.Stat()
-	return err == nil && st.Mode()&os.ModeCharDevice != 0
+func (p *passing) write(b []byte) {
+	if _, err := p.to.Write(b); err != nil && p.err == nil {
+		p.err = err
+	}
+	if len(b) > 0 {
+		p.last = b[len(b)-1]
+	}
+}
+
+// endLine keeps what the program says itself on a line of its own.
+func (p *passing) endLine() {
+	if p.last != 0 && p.last != '\n' {
+		p.write([]byte{'\n'})
+	}
 }
 
 // howEnded is the last line of -v.

@@ -64,6 +64,13 @@ func (c Models) validate(f *faults) {
 	}
 }
 
+// What limits of a sandbox can be.
+const (
+	leastMemory    = 32 << 20
+	leastProcesses = 32
+	mostCPUs       = 4096
+)
+
 func (c Sandbox) validate(f *faults) {
 	switch c.Driver {
 	case "auto", "runsc", "bwrap":
@@ -74,9 +81,15 @@ func (c Sandbox) validate(f *faults) {
 	default:
 		f.add("sandbox.driver: %q: want auto, runsc, bwrap or none", c.Driver)
 	}
+	for name, file := range map[string]string{"sandbox.bwrap.binary": c.Bwrap.Binary, "sandbox.runsc.binary": c.Runsc.Binary} {
+		if st, err := os.Stat(file); file != "" && (err != nil || st.Mode()&0o111 == 0 || st.IsDir()) {
+			f.add("%s: %s is no program: name one that is there, or leave it out", name, file)
+		}
+	}
 	if err := c.Egress.Validate(); err != nil {
 		f.add("sandbox.egress: %s", strings.ReplaceAll(err.Error(), "\n", "; "))
 	}
+	c.validateLimits(f)
 	for _, pattern := range c.Images {
 		if !doublestar.ValidatePattern(pattern) {
 			f.add("sandbox.images: %q is no glob", pattern)
@@ -96,6 +109,18 @@ func (c Sandbox) validate(f *faults) {
 		if _, err := os.Stat(m.Source); err != nil || !filepath.IsAbs(m.Source) || !filepath.IsAbs(m.Target) {
 			f.add("sandbox.mounts: %q at %q: want a directory or file that is there, by its absolute path, and an absolute target", m.Source, m.Target)
 		}
+	}
+}
+
+func (c Sandbox) validateLimits(f *faults) {
+	if n := c.Limits.Processes; n > 0 && n < leastProcesses {
+		f.add("sandbox.limits.processes: %d: want at least %d: the sandbox itself takes some", n, leastProcesses)
+	}
+	if n := c.Limits.MemoryBytes; n > 0 && n < leastMemory {
+		f.add("sandbox.limits.memory_bytes: %d: want at least %d, which the sandbox itself may need", n, leastMemory)
+	}
+	if n := c.Limits.CPUs; math.IsNaN(n) || n > mostCPUs {
+		f.add("sandbox.limits.cpus: %v: want between 0 and %d", n, mostCPUs)
 	}
 }
 

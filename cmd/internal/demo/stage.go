@@ -119,7 +119,7 @@ func (s *stage) openServer(ctx context.Context) error {
 		return err
 	}
 	s.hub.AddHook(server.base + "/webhooks/github")
-	s.out.say("greenwright", "serve is up after %s: own redis-server, sandbox bubblewrap", round(time.Since(begun)))
+	s.out.say("greenwright", "serve is up after %s: own redis-server, the sandbox that starts here", round(time.Since(begun)))
 	s.out.say("greenwright", "model: mechanic, which needs no key")
 	return nil
 }

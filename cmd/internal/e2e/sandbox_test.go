@@ -136,8 +136,8 @@ func TestWhatTheOperatorDoesNotAllow(t *testing.T) {
 		"egress: [\"evil.example:443\"]\n":      "the operator does not allow evil.example",
 		"egress: [npn]\n":                       "did you mean|nearest is",
 		"image: evil.example/image:latest\n":    "is not among those that repositories may choose",
-		"image: oci:/etc\n":                     "is not among those that repositories may choose",
-		"image: docker-archive:/etc/shadow\n":   "is not among those that repositories may choose",
+		"image: oci:/etc\n":                     "which no repository may name",
+		"image: docker-archive:/etc/shadow\n":   "which no repository may name",
 		"setup: [\"curl https://a.example\"]\n": "",
 	} {
 		t.Run(strings.TrimSpace(text), func(t *testing.T) {

@@ -137,6 +137,12 @@ func namedWorkspace(named string, d dirs) (string, map[string]string, error) {
 	case !st.IsDir():
 		return "", nil, fmt.Errorf("%w: --workspace %s is not a directory", vcs.ErrInvalid, named)
 	}
+	if ws, err = filepath.EvalSymlinks(ws); err != nil {
+		return "", nil, err
+	}
+	if err := lendable(ws, filepath.Dir(d.sandbox)); err != nil {
+		return "", nil, err
+	}
 	places, err := makeReachable(d.sandbox, ws)
 	if place, bound := places[ws]; bound {
 		ws = place

@@ -10,7 +10,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/greenwright/greenwright/sandbox/account"
 	"github.com/greenwright/greenwright/vcs"
@@ -100,18 +103,72 @@ func (l *loan) remember() error {
 	return errors.Join(err, l.record.Sync())
 }
 
-// give hands what the owner has in the directory to the account. Groups stay,
-// and so do programs that take on their owner's rights: those are left alone.
+// give hands what the owner has in the directory to the account. Groups stay.
+// Files that have another name somewhere, which may be outside, and programs
+// with rights of their own are left alone.
 func (l *loan) give(uid int) error {
 	if l.record == nil || uid == l.owner.UID {
 		return nil
 	}
 	return l.each(func(root *os.Root, name string, st fs.FileInfo, sys *syscall.Stat_t) error {
-		if int(sys.Uid) != l.owner.UID && !account.ForRuns(int(sys.Uid)) || st.Mode()&(fs.ModeSetuid|fs.ModeSetgid) != 0 && st.Mode().IsRegular() {
+		if int(sys.Uid) != l.owner.UID && !account.ForRuns(int(sys.Uid)) || st.Mode().IsRegular() && (sys.Nlink > 1 || privileged(root, name, st)) {
 			return nil
 		}
 		return root.Lchown(name, uid, -1)
 	})
+}
+
+// privileged reports a program that takes on rights when it is run, which a
+// change of owner would take from it.
+func privileged(root *os.Root, name string, st fs.FileInfo) bool {
+	if st.Mode()&(fs.ModeSetuid|fs.ModeSetgid) != 0 {
+		return true
+	}
+	if st.Mode().Perm()&0o111 == 0 {
+		return false
+	}
+	f, err := root.Open(name)
+	if err != nil {
+		return true
+	}
+	defer func() { _ = f.Close() }()
+	n, err := unix.Fgetxattr(int(f.Fd()), "security.capability", nil)
+	return err == nil && n > 0
+}
+
+// systemDirs are never lent, nor anything below those that end in a slash: a
+// mistyped workspace must not cost the machine its owners.
+func systemDirs() []string {
+	return []string{
+		"/", "/bin/", "/boot/", "/dev/", "/etc/", "/lib/", "/lib32/", "/lib64/", "/libx32/", "/proc/", "/run/", "/sbin/", "/sys/", "/usr/",
+		"/home", "/media", "/mnt", "/opt", "/root", "/srv", "/tmp", "/var", "/var/lib", "/var/tmp", "/var/cache", "/var/log",
+	}
+}
+
+// lendable refuses directories of the system and those that hold, or are held
+// by, the data directory.
+func lendable(dir, data string) error {
+	if os.Geteuid() != 0 {
+		return nil
+	}
+	refuse := func(why string) error {
+		return fmt.Errorf("%w: --workspace %s %s: its files would change hands while the command runs; name a directory of your own", vcs.ErrInvalid, dir, why)
+	}
+	for _, sys := range systemDirs() {
+		if below, ok := strings.CutSuffix(sys, "/"); dir == sys || ok && (dir == below || below != "" && strings.HasPrefix(dir, sys)) {
+			return refuse("is the system's")
+		}
+	}
+	if within(data, dir) || within(dir, data) {
+		return refuse("holds, or is in, data_dir")
+	}
+	return nil
+}
+
+// within reports a path that is below a directory, or is it.
+func within(path, dir string) bool {
+	rel, err := filepath.Rel(dir, path)
+	return err == nil && rel != ".." && !strings.HasPrefix(rel, "../")
 }
 
 // takeBack gives everything of the account back to the owner. Programs that
