@@ -37,7 +37,7 @@ type lab struct {
 	notes   []string // on the setting
 }
 
-// newLab builds the program, whose guest the sandboxes get, and tries the
+// newLab builds the guest, as `make build` puts it beside the program, and tries the
 // drivers. One that does not start here is said to be missing.
 func newLab(b *testing.B) *lab {
 	l := &lab{b: b, dir: dataDir(b)}
@@ -47,10 +47,10 @@ func newLab(b *testing.B) *lab {
 	l.must(err)
 	l.guard, err = redact.New([]redact.Secret{{Name: "model key", Value: "not-a-secret-0123456789"}, {Name: "webhook secret", Value: secret}})
 	l.must(err)
-	l.account, err = account.Claim(filepath.Join(l.state, "accounts"))
+	l.account, err = account.Claim(account.Dir(filepath.Join(l.state, "accounts")))
 	l.must(err)
 	b.Cleanup(func() { _ = l.account.Release() })
-	bin := build(b)
+	bin := sandboxtest.Guest(b)
 	l.add("bwrap", func() (sandbox.Driver, error) {
 		return bwrap.New(bwrap.Config{StateDir: l.state, Guest: bin, Cgroup: groups})
 	})
