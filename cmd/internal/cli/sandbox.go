@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net"
 	"os"
 	"strconv"
 	"strings"
@@ -75,7 +76,7 @@ func newSandboxExec(g *globals) *cobra.Command {
 	fl.DurationVar(&f.timeout, "timeout", 0, "limit of time, e.g. 30s")
 	fl.StringVar(&f.image, "image", "", "container image to show instead of the host's /usr; also oci:DIR and docker-archive:FILE")
 	fl.StringArrayVar(&f.env, "env", nil, "NAME=value; may be given several times")
-	fl.BoolVarP(&f.verbose, "verbose", "v", false, "print how it ended and what it used, as the last line on standard error")
+	fl.BoolVarP(&f.verbose, "verbose", "v", false, "print connections that were refused, and as the last line on standard error how it ended and what it used")
 	return c
 }
 
@@ -99,6 +100,13 @@ func execInSandbox(c *cobra.Command, g *globals, f execFlags, args []string) err
 	opts.Cmd.OnOutput, opts.Cmd.OnStderr = stdout.write, stderr.write
 	if in := c.InOrStdin(); in != os.Stdin || !term.IsTerminal(int(os.Stdin.Fd())) {
 		opts.Cmd.Stdin = in
+	}
+	if f.verbose {
+		opts.Told = func(d egress.Decision) {
+			if d.Verdict == egress.Refused {
+				sayTo(c.ErrOrStderr(), "greenwright: refused %s: %s", net.JoinHostPort(d.Host, strconv.Itoa(int(d.Port))), d.Reason)
+			}
+		}
 	}
 	res, err := wire.Exec(c.Context(), cfg, opts, slog.New(slog.DiscardHandler))
 	if err != nil {

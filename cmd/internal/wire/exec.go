@@ -24,6 +24,8 @@ type ExecOptions struct {
 	Egress    egress.Policy
 	Limits    sandbox.Limits // over the configured ones where set
 	Cmd       sandbox.Cmd
+	// Told, if set, is told what became of each connection.
+	Told func(egress.Decision)
 }
 
 // Exec runs it, in the sandbox that a run would get.
@@ -91,7 +93,11 @@ func execSpec(ctx context.Context, cfg config.Config, opts ExecOptions, d dirs, 
 	}
 	spec.RunID, spec.Scratch, spec.Limits = "exec", filepath.Join(dir, "scratch"), over(spec.Limits, opts.Limits)
 	if !opts.Egress.Empty() {
-		spec.Gateway = egress.New(opts.Egress)
+		told := opts.Told
+		if told == nil {
+			told = func(egress.Decision) {}
+		}
+		spec.Gateway = egress.New(opts.Egress, egress.OnDecision(told))
 	}
 	if spec.Workspace = opts.Workspace; spec.Workspace == "" {
 		spec.Workspace = filepath.Join(dir, "workspace")
