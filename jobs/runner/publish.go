@@ -138,7 +138,14 @@ func (s *session) proveAgain(ctx context.Context) error {
 
 // ended settles how a published change is called.
 func (s *session) ended() {
-	s.published = &ending{state: jobs.Unverified, cause: s.verdict.Why, advice: "look at the change before you merge it."}
+	advice := "look at the change before you merge it."
+	for _, c := range s.afterRuns {
+		if how := verify.Remedy(c.Environment); how != "" {
+			advice += " For the next time, the operator: " + how
+			break
+		}
+	}
+	s.published = &ending{state: jobs.Unverified, cause: s.verdict.Why, advice: advice}
 	if s.verdict.Verified {
 		s.published = &ending{state: jobs.Verified}
 	}

@@ -9,6 +9,18 @@ import (
 
 const needsNetwork = "needs the network"
 
+// Remedy says how an operator gives commands what Environment says they lack;
+// it is empty when that is not known.
+func Remedy(environment string) string {
+	switch environment {
+	case "":
+		return ""
+	case needsNetwork, "needs modules that are not here", "needs packages that are not installed":
+		return "let set-up commands download what is missing: `sandbox.egress` (e.g. `presets: [go]`), and `setup` in .greenwright.yml."
+	}
+	return "put what is missing where the sandbox sees it: below /usr, by `sandbox.mounts` and `sandbox.path`, or by an image."
+}
+
 // missing are the marks of a failure that is the sandbox's and not the
 // project's: no network, or a program that is not there.
 var missing = []struct{ mark, what string }{
