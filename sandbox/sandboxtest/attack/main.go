@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"runtime"
 	"strconv"
 	"syscall"
 	"time"
@@ -16,6 +17,7 @@ type attack func(args []string) error
 type table map[string]attack
 
 func main() {
+	runtime.LockOSThread() // keyrings, limits and rights are a thread's own
 	if len(os.Args) < 2 {
 		os.Exit(2)
 	}
