@@ -31,26 +31,8 @@ func (s *suite) spawn(t *testing.T) {
 	})
 	t.Run("a server", func(t *testing.T) { served(t, box) })
 	t.Run("what it has started in the background", func(t *testing.T) { background(t, box) })
-	t.Run("stop asks first", func(t *testing.T) {
-		p := begin(t, box, sandbox.Cmd{Script: `trap 'echo asked; exit 3' TERM; echo up; while :; do sleep 0.05; done`})
-		awaitOutput(t, p, "up\n")
-		res, err := p.Stop(t.Context())
-		if err != nil || res.Cause != sandbox.Exited || res.ExitCode != 3 || !strings.HasSuffix(res.Output.String(), "asked\n") {
-			t.Errorf("got %s %d, %q, %v", res.Cause, res.ExitCode, res.Output, err)
-		}
-		if again, err := p.Stop(t.Context()); err != nil || again.Cause != res.Cause {
-			t.Errorf("stopped again: %s, %v", again.Cause, err)
-		}
-	})
-	t.Run("stop does not ask for ever", func(t *testing.T) {
-		p := begin(t, box, sandbox.Cmd{Script: `trap '' TERM; echo up; while :; do sleep 0.05; done`})
-		awaitOutput(t, p, "up\n")
-		begun := time.Now()
-		res, err := p.Stop(t.Context())
-		if took := time.Since(begun); err != nil || res.Cause != sandbox.Canceled || took > endWithin+3*time.Second {
-			t.Errorf("got %s after %s, %v", res.Cause, took, err)
-		}
-	})
+	t.Run("stop asks first", func(t *testing.T) { stopAsks(t, box) })
+	t.Run("stop does not ask for ever", func(t *testing.T) { stopInsists(t, box) })
 	t.Run("its end is told", func(t *testing.T) {
 		p := begin(t, box, sandbox.Cmd{Script: "exit 5"})
 		select {
@@ -85,6 +67,30 @@ func (s *suite) spawn(t *testing.T) {
 			t.Errorf("got %s, %q", res.Cause, res.Output)
 		}
 	})
+}
+
+// stopAsks: a command that listens ends in its own way.
+func stopAsks(t *testing.T, box fixture) {
+	p := begin(t, box, sandbox.Cmd{Script: `trap 'echo asked; exit 3' TERM; echo up; while :; do sleep 0.05; done`})
+	awaitOutput(t, p, "up\n")
+	res, err := p.Stop(t.Context())
+	if err != nil || res.Cause != sandbox.Exited || res.ExitCode != 3 || !strings.HasSuffix(res.Output.String(), "asked\n") {
+		t.Errorf("got %s %d, %q, %v", res.Cause, res.ExitCode, res.Output, err)
+	}
+	if again, err := p.Stop(t.Context()); err != nil || again.Cause != res.Cause {
+		t.Errorf("stopped again: %s, %v", again.Cause, err)
+	}
+}
+
+// stopInsists: one that does not is ended after a grace.
+func stopInsists(t *testing.T, box fixture) {
+	p := begin(t, box, sandbox.Cmd{Script: `trap '' TERM; echo up; while :; do sleep 0.05; done`})
+	awaitOutput(t, p, "up\n")
+	begun := time.Now()
+	res, err := p.Stop(t.Context())
+	if took := time.Since(begun); err != nil || res.Cause != sandbox.Canceled || took > endWithin+3*time.Second {
+		t.Errorf("got %s after %s, %v", res.Cause, took, err)
+	}
 }
 
 // programMount shows the program attack, in a directory that every account may
