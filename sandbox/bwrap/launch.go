@@ -115,31 +115,10 @@ func (r *running) wait() {
 // Done is closed when all is gone.
 func (r *running) Done() <-chan struct{} { return r.done }
 
-// softEnd is how long bubblewrap gets to reap a killed sandbox before it is
-// killed itself. It usually takes some milliseconds; killing it first would
-// leave zombies where pid 1 of the machine reaps nothing.
-const softEnd = time.Second
-
 // Kill ends pid 1, and the kernel all others with it, then bubblewrap if it
 // stays.
 func (r *running) Kill(ctx context.Context) error {
-	if r.killGuest() {
-		t := time.NewTimer(softEnd)
-		defer t.Stop()
-		select {
-		case <-r.done:
-			return nil
-		case <-t.C:
-		case <-ctx.Done():
-		}
-	}
-	_ = r.cmd.Process.Kill()
-	select {
-	case <-r.done:
-		return nil
-	case <-ctx.Done():
-		return fmt.Errorf("bubblewrap does not end: %w", ctx.Err())
-	}
+	return box.EndProgram(ctx, "bubblewrap", r.done, r.killGuest, r.cmd.Process.Kill)
 }
 
 // killGuest kills pid 1. It takes hold of the process before it looks whose

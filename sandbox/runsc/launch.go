@@ -81,31 +81,15 @@ func (r *running) wait() {
 // Done is closed when all is gone.
 func (r *running) Done() <-chan struct{} { return r.done }
 
-// softEnd is how long runsc gets to reap a killed sandbox and to clean up
-// before it is killed itself. It usually takes 10 ms; where pid 1 of the
-// machine reaps nothing, killing it first would leave zombies.
-const softEnd = time.Second
-
 // Kill ends the sandbox, then runsc itself if it stays.
 func (r *running) Kill(ctx context.Context) error {
-	if pid := r.sandboxPID(); pid > 0 {
-		killOf(r.dir, pid)
-		t := time.NewTimer(softEnd)
-		defer t.Stop()
-		select {
-		case <-r.done:
-			return nil
-		case <-t.C:
-		case <-ctx.Done():
+	return box.EndProgram(ctx, "gVisor", r.done, func() bool {
+		pid := r.sandboxPID()
+		if pid > 0 {
+			killOf(r.dir, pid)
 		}
-	}
-	_ = r.cmd.Process.Kill()
-	select {
-	case <-r.done:
-		return nil
-	case <-ctx.Done():
-		return fmt.Errorf("gVisor does not end: %w", ctx.Err())
-	}
+		return pid > 0
+	}, r.cmd.Process.Kill)
 }
 
 // sandboxPID is what runsc wrote once the sandbox ran, else 0.
