@@ -91,8 +91,7 @@ func try(ctx context.Context, name string, cfg config.Sandbox, state string, gro
 	return a
 }
 
-// tryConfigured starts a sandbox with what the operator has set, so that a
-// mount that cannot be made is found at the start and not by the first job.
+// tryConfigured starts a sandbox with what the operator has set.
 func tryConfigured(ctx context.Context, driver sandbox.Driver, cfg config.Sandbox, state string) (err error) {
 	dir, err := os.MkdirTemp(state, "configured-")
 	if err != nil {
@@ -133,9 +132,6 @@ func boxDriver(ctx context.Context, cfg config.Sandbox, state string, log *slog.
 			log.Info("sandbox driver cannot be used", "driver", name, "error", a.err)
 			errs = append(errs, fmt.Errorf("%s: %w", name, a.err))
 			continue
-		}
-		if err := tryConfigured(ctx, a.driver, cfg, state); err != nil {
-			return nil, err
 		}
 		log.Info("sandbox driver chosen", "driver", name, "cgroup", groups.Mode())
 		if err := a.driver.Sweep(ctx); err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -191,6 +191,9 @@ func (s *server) knownSelf() vcs.Actor {
 // worker builds what pulls from the queues.
 func (s *server) worker(ctx context.Context) (*queue.Worker, error) {
 	box, err := boxDriver(ctx, s.cfg.Sandbox, s.dirs.sandbox, s.log)
+	if err == nil { // a mount that cannot be made is found here and not by the first job
+		err = tryConfigured(ctx, box, s.cfg.Sandbox, s.dirs.sandbox)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("no job can run: %w", err)
 	}
