@@ -70,7 +70,7 @@ func (p *command) converse(exit chan<- link.Exit) {
 	switch {
 	case errors.Is(err, link.ErrTooLong):
 		exit <- link.Exit{StartError: tooLong, Code: cannotRun}
-	case err == nil:
+	case p.stream != nil: // even if asking failed: a guest that died has perhaps answered
 		p.listen(exit)
 	}
 }

@@ -41,6 +41,24 @@ func TestLostInTheMiddle(t *testing.T) {
 	}
 }
 
+// TestLastWords: what a guest said before it died is not lost to the moment at
+// which the host notices.
+func TestLastWords(t *testing.T) {
+	for range 500 {
+		l := &launcher{lives: []life{commands(func(c *call) {
+			_ = c.out.Write(link.Stdout, []byte("before\n"))
+			_ = c.session.Close()
+		})}}
+		b := start(t, config(t, l))
+		if res := exec(t, b, argv("die")); res.Cause != sandbox.Lost || res.Output.String() != "before\n" {
+			t.Fatalf("got %+v", res)
+		}
+		if err := b.Close(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 // TestOutOfMemory: a sandbox that the kernel ended for memory is not just lost.
 func TestOutOfMemory(t *testing.T) {
 	l := &launcher{}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/hashicorp/yamux"
+	"golang.org/x/sys/unix"
 )
 
 // maxRetired bounds the streams that the host has done with and the guest has
@@ -229,9 +230,14 @@ func (c *checked) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Write tells of an end as well.
+// Write tells of an end as well. That the guest is gone is not an end yet: its
+// last words may still wait to be read, and yamux throws them away when a write
+// fails. Reading tells of it when they are through.
 func (c *checked) Write(p []byte) (int, error) {
 	n, err := c.Conn.Write(p)
+	if errors.Is(err, unix.EPIPE) || errors.Is(err, unix.ECONNRESET) {
+		return len(p), nil
+	}
 	if err != nil {
 		c.wake()
 	}
