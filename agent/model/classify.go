@@ -9,22 +9,10 @@ import (
 	"time"
 )
 
-// overflowMarks returns the phrases by which servers say that a request does
-// not fit; collected from the vendors' error texts (Anthropic, Bedrock,
-// OpenAI, Gemini, xAI, Groq, OpenRouter and vLLM, llama.cpp, LM Studio).
-func overflowMarks() []string {
-	return []string{
-		"prompt is too long", "input is too long", "exceeds the context window",
-		"context_length_exceeded", "context window exceeded", "exceeds the maximum number of tokens",
-		"maximum prompt length is", "reduce the length of the messages",
-		"maximum context length is", "exceeds the available context size",
-		"greater than the context length", "exceed context limit",
-	}
-}
-
 // quotaMarks returns the phrases by which a 429 says that waiting will not help.
 func quotaMarks() []string {
-	return []string{"insufficient_quota", "exceeded your current quota", "billing", "credit balance is too low"}
+	return []string{"insufficient_quota", "exceeded your current quota", "billing",
+		"credit balance is too low", "insufficient credits", "insufficient balance", "payment required"}
 }
 
 func containsAny(s string, marks []string) bool {
@@ -38,22 +26,30 @@ func containsAny(s string, marks []string) bool {
 }
 
 // FromStatus classifies an HTTP failure by its status and the vendor's text.
-// Overflow is looked for only in 400, 413 and 422: a 429 is never overflow.
+// Overflow is looked for only in 400, 413 and 422 (a 429 is never overflow)
+// and in 500, which Ollama and LM Studio answer with. A 400 or 413 without any
+// text is overflow too: Cerebras answers so. Billing is fatal whatever the
+// status is.
 func FromStatus(status int, message string, retryAfter time.Duration, cause error) *Error {
 	e := &Error{Class: ClassFatal, Status: status, Message: message, RetryAfter: retryAfter, Err: cause}
+	over, asked, limit := Overflow(message)
 	switch {
-	case status == http.StatusTooManyRequests:
-		if !containsAny(message, quotaMarks()) {
-			e.Class = ClassRetryable
-		}
-	case status == http.StatusRequestTimeout, status == http.StatusConflict, status >= 500:
+	case containsAny(message, quotaMarks()):
+	case status == http.StatusTooManyRequests, status == http.StatusRequestTimeout, status == http.StatusConflict:
+		e.Class = ClassRetryable
+	case status == http.StatusInternalServerError && over:
+		e.Class = ClassOverflow
+	case status >= http.StatusInternalServerError:
 		e.Class = ClassRetryable
 	case status == http.StatusRequestEntityTooLarge:
 		e.Class = ClassOverflow
 	case status == http.StatusBadRequest, status == http.StatusUnprocessableEntity:
-		if containsAny(message, overflowMarks()) {
+		if over || status == http.StatusBadRequest && message == "" {
 			e.Class = ClassOverflow
 		}
+	}
+	if e.Class == ClassOverflow {
+		e.Asked, e.Limit = asked, limit
 	}
 	return e
 }
@@ -64,8 +60,8 @@ func FromStatus(status int, message string, retryAfter time.Duration, cause erro
 // [Patience.Watch].
 func FromTransport(ctx context.Context, cause error) error {
 	switch why := context.Cause(ctx); {
-	case errors.Is(why, errSilent):
-		return &Error{Class: ClassRetryable, Message: errSilent.Error(), Err: cause}
+	case errors.Is(why, errSilent), errors.Is(why, errLong):
+		return &Error{Class: ClassRetryable, Message: why.Error(), Err: cause}
 	case why != nil:
 		return why
 	}

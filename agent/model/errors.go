@@ -37,6 +37,9 @@ type Error struct {
 	Status int
 	// RetryAfter is the server's own wish, zero when it named none.
 	RetryAfter time.Duration
+	// Limit and Asked are the window and the size of the request in tokens, as
+	// an overflow told them; zero where it did not.
+	Limit, Asked int
 	// Message is the vendor's text; untrusted, holds no key.
 	Message string
 	// Err is the cause, may be nil.

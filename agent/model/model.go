@@ -81,15 +81,21 @@ const (
 	StopMaxTokens StopReason = "max_tokens"
 	StopRefusal   StopReason = "refusal"
 	StopPause     StopReason = "pause" // send the transcript back to continue
+	// StopRepetition: the driver stopped a reply that wrote the same text again
+	// and again; it holds what came so far, and no call of it may run.
+	StopRepetition StopReason = "repetition"
 )
 
 // Response is one whole reply.
 type Response struct {
 	Message    Message    `json:"message"`
 	StopReason StopReason `json:"stop_reason"`
-	// StopDetail is the vendor's own word where it says more; untrusted text.
+	// StopDetail is the vendor's own word where it says more, such as a stop
+	// reason that is not known; untrusted text.
 	StopDetail string `json:"stop_detail,omitempty"`
 	Usage      Usage  `json:"usage"`
+	// Model is the Name of the one that answered; empty in records of old.
+	Model string `json:"model,omitempty"`
 }
 
 // Usage counts tokens. Input is what was neither read from nor written to the

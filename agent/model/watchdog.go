@@ -19,8 +19,11 @@ type Patience struct {
 	First, Idle, Total time.Duration
 }
 
-// errSilent is the cause of a context that a watchdog ended.
-var errSilent = errors.New("the stream went silent")
+// The causes of a context that a watchdog ended.
+var (
+	errSilent = errors.New("the stream went silent")
+	errLong   = errors.New("the reply took too long")
+)
 
 // Watchdog ends a request whose stream goes silent or on for too long.
 type Watchdog struct {
@@ -34,7 +37,7 @@ type Watchdog struct {
 // and Stop when done.
 func (p Patience) Watch(ctx context.Context) (context.Context, *Watchdog) {
 	first, idle, total := orDefault(p.First, DefaultFirst), orDefault(p.Idle, DefaultIdle), orDefault(p.Total, DefaultTotal)
-	ctx, stop := context.WithTimeoutCause(ctx, total, errSilent)
+	ctx, stop := context.WithTimeoutCause(ctx, total, errLong)
 	ctx, cancel := context.WithCancelCause(ctx)
 	w := &Watchdog{idle: idle, cancel: cancel, stop: stop}
 	w.timer = time.AfterFunc(first, func() { cancel(errSilent) })

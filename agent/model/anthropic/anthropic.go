@@ -1,15 +1,17 @@
 // Package anthropic is the driver for the Anthropic Messages API and servers
 // that speak it, over the official SDK.
 //
-// It sits under agent/model. request.go turns a request into the SDK's
-// parameters (pure), reply.go collects the stream's events (pure), this file
+// It sits under agent/model. request.go and messages.go map a request
+// (pure), reply.go collects the stream's events (pure), this file
 // sends and classifies errors.
 //
 // Invariants: the SDK's own retries and its reading of the environment are
 // off; every tool use is answered in the next user message, results before
-// text; thinking blocks go back as they came, in place; a call that was being
-// written when the reply was cut is marked; a stream without message_stop is
-// no reply. Protocol: https://docs.anthropic.com/en/api/messages-streaming
+// text; thinking blocks go back byte for byte, in place, to the model that
+// wrote them and to no other; a call that was being written when the reply was
+// cut is marked, as is one whose block never stopped; a stream without
+// message_stop is no reply; what shapes the reply (effort, limit) is the same
+// for all requests of a driver, so that the cached prefix stays valid. Protocol: https://docs.anthropic.com/en/api/messages-streaming
 package anthropic
 
 import (
@@ -24,8 +26,8 @@ import (
 	"github.com/greenwright/greenwright/agent/model"
 )
 
-// provider tags the thinking blocks of this driver.
-const provider = "anthropic"
+// vendor begins the driver's name.
+const vendor = "anthropic"
 
 // defaultMaxTokens is the reply's limit when the request names none: the API
 // requires one, and 16,000 is within what every current model allows.
@@ -42,6 +44,9 @@ type Config struct {
 	// Effort is the vendor's output_config.effort ("low" … "max"); empty leaves
 	// it to the vendor.
 	Effort string
+	// Window is how many tokens the model takes; a reply to more than that is
+	// an overflow. Zero is not known.
+	Window int
 	// Patience limits how long a stream may be silent.
 	Patience model.Patience
 	// HTTPClient replaces [http.DefaultClient] when set.
@@ -75,26 +80,32 @@ func New(cfg Config) (*Driver, error) {
 }
 
 // Name is "anthropic/" and the model.
-func (d *Driver) Name() string { return provider + "/" + d.cfg.Model }
+func (d *Driver) Name() string { return vendor + "/" + d.cfg.Model }
 
 // Complete sends the request and collects the stream.
 func (d *Driver) Complete(ctx context.Context, req model.Request) (model.Response, error) {
 	ctx, dog := d.cfg.Patience.Watch(ctx)
 	defer dog.Stop()
-	stream := d.messages.NewStreaming(ctx, d.params(req))
+	body, err := d.body(req)
+	if err != nil {
+		return model.Response{}, &model.Error{Class: model.ClassFatal, Message: err.Error(), Err: err}
+	}
+	stream := d.messages.NewStreaming(ctx, sdk.MessageNewParams{}, option.WithRequestBody("application/json", body))
 	defer stream.Close()
-	var c collector
-	for stream.Next() {
+	c := collector{provider: d.Name()}
+	for !c.guard.Stopped() && stream.Next() {
 		dog.Feed()
 		c.add(stream.Current())
 	}
 	if err := stream.Err(); err != nil {
 		return model.Response{}, classify(ctx, err)
 	}
-	if !c.stopped {
+	if !c.stopped && !c.guard.Stopped() {
 		return model.Response{}, model.FromTransport(ctx, model.ErrCutStream)
 	}
-	return c.response(), nil
+	r := c.response()
+	c.guard.Apply(&r, req)
+	return model.Seal(r, req, d.Name(), d.cfg.Window)
 }
 
 // classify maps the SDK's error. An error event inside a stream comes with
@@ -113,8 +124,8 @@ func classify(ctx context.Context, err error) error {
 		wait = model.RetryAfter(api.Response.Header, time.Now())
 	}
 	message := api.Message
-	if message == "" {
-		message = http.StatusText(status)
+	if message == "" && api.RawJSON() != "" {
+		message = http.StatusText(status) // a proxy's page; without any body there is no text either
 	}
 	return model.FromStatus(status, message, wait, nil)
 }

@@ -2,6 +2,7 @@ package anthropic
 
 import (
 	"encoding/json"
+	"strings"
 
 	sdk "github.com/anthropics/anthropic-sdk-go/v2"
 
@@ -16,35 +17,41 @@ type thinking struct {
 	Redacted  string `json:"redacted,omitempty"`
 }
 
-func thinkingBlock(t *model.Thinking) (sdk.ContentBlockParamUnion, bool) {
+// thinkingBlock is a stored block as it goes back; another model's is dropped,
+// because its signature means nothing to this one.
+func thinkingBlock(t *model.Thinking, provider string) (content, bool) {
 	var stored thinking
 	if t == nil || t.Provider != provider || json.Unmarshal(t.Data, &stored) != nil {
-		return sdk.ContentBlockParamUnion{}, false
+		return content{}, false
 	}
 	if stored.Redacted != "" {
-		return sdk.NewRedactedThinkingBlock(stored.Redacted), true
+		return content{Type: blockRedacted, Data: stored.Redacted}, true
 	}
-	return sdk.NewThinkingBlock(stored.Signature, stored.Text), stored.Signature != ""
+	return content{Type: blockThinking, Thinking: &stored.Text, Signature: stored.Signature}, stored.Signature != ""
 }
 
 // block is one content block while it streams.
 type block struct {
 	kind     string
-	text     []byte
+	text     strings.Builder
 	id, name string
 	initial  json.RawMessage
 	thinking thinking
+	thought  strings.Builder // the thinking's text
+	signed   strings.Builder // and signature
 	whole    bool
 }
 
 // collector puts the events of one reply together.
 type collector struct {
-	blocks  map[int64]*block
-	order   []int64
-	usage   model.Usage
-	reason  string
-	detail  string
-	stopped bool
+	provider string
+	guard    model.Guard
+	blocks   map[int64]*block
+	order    []int64
+	usage    model.Usage
+	reason   string
+	detail   string
+	stopped  bool
 }
 
 func (c *collector) add(e sdk.MessageStreamEventUnion) {
@@ -57,7 +64,7 @@ func (c *collector) add(e sdk.MessageStreamEventUnion) {
 		c.start(e.Index, e.ContentBlock)
 	case "content_block_delta":
 		if b := c.blocks[e.Index]; b != nil {
-			b.add(e.Delta)
+			b.add(e.Delta, &c.guard)
 		}
 	case "content_block_stop":
 		if b := c.blocks[e.Index]; b != nil {
@@ -91,8 +98,11 @@ func (c *collector) start(index int64, start sdk.ContentBlockStartEventContentBl
 	if c.blocks == nil {
 		c.blocks = make(map[int64]*block)
 	}
-	b := &block{kind: start.Type, text: []byte(start.Text), id: start.ID, name: start.Name}
-	b.thinking = thinking{Text: start.Thinking, Signature: start.Signature, Redacted: start.Data}
+	b := &block{kind: start.Type, id: start.ID, name: start.Name, thinking: thinking{Redacted: start.Data}}
+	b.text.WriteString(start.Text)
+	b.thought.WriteString(start.Thinking)
+	b.signed.WriteString(start.Signature)
+	c.guard.Args(start.Text + start.Thinking + start.Data)
 	if input, err := json.Marshal(start.Input); err == nil {
 		b.initial = input
 	}
@@ -102,16 +112,20 @@ func (c *collector) start(index int64, start sdk.ContentBlockStartEventContentBl
 	c.blocks[index] = b
 }
 
-func (b *block) add(d sdk.MessageStreamEventUnionDelta) {
+func (b *block) add(d sdk.MessageStreamEventUnionDelta, g *model.Guard) {
 	switch d.Type {
 	case "text_delta":
-		b.text = append(b.text, d.Text...)
+		b.text.WriteString(d.Text)
+		g.Text(d.Text)
 	case "input_json_delta":
-		b.text = append(b.text, d.PartialJSON...)
+		b.text.WriteString(d.PartialJSON)
+		g.Args(d.PartialJSON)
 	case "thinking_delta":
-		b.thinking.Text += d.Thinking
+		b.thought.WriteString(d.Thinking)
+		g.Thinking(d.Thinking)
 	case "signature_delta":
-		b.thinking.Signature += d.Signature
+		b.signed.WriteString(d.Signature)
+		g.Args(d.Signature)
 	}
 }
 
@@ -122,10 +136,13 @@ func (c *collector) response() model.Response {
 		StopDetail: c.detail,
 		Usage:      c.usage,
 	}
+	if r.StopDetail == "" && c.reason != plainReason(r.StopReason) {
+		r.StopDetail = c.reason
+	}
 	for i, index := range c.order {
 		b := c.blocks[index]
 		cut := !b.whole || r.StopReason == model.StopMaxTokens && i == len(c.order)-1
-		if part, ok := b.part(cut); ok {
+		if part, ok := b.part(cut, c.provider); ok {
 			r.Message.Parts = append(r.Message.Parts, part)
 		}
 	}
@@ -134,16 +151,17 @@ func (c *collector) response() model.Response {
 
 // part is the block as a part. cut says that it was being written when the
 // reply ended: a thinking block without its signature cannot go back then.
-func (b *block) part(cut bool) (model.Part, bool) {
+func (b *block) part(cut bool, provider string) (model.Part, bool) {
 	switch b.kind {
-	case "text":
-		return model.Part{Kind: model.PartText, Text: string(b.text)}, len(b.text) > 0
-	case "thinking", "redacted_thinking":
+	case blockText:
+		return model.Part{Kind: model.PartText, Text: b.text.String()}, b.text.Len() > 0
+	case blockThinking, blockRedacted:
+		b.thinking.Text, b.thinking.Signature = b.thought.String(), b.signed.String()
 		data, err := json.Marshal(b.thinking)
-		complete := b.thinking.Signature != "" || b.thinking.Redacted != ""
+		complete := b.whole && (b.thinking.Signature != "" || b.thinking.Redacted != "")
 		return model.Part{Kind: model.PartThinking, Thinking: &model.Thinking{Provider: provider, Data: data}}, err == nil && complete
-	case "tool_use":
-		args := json.RawMessage(b.text)
+	case blockToolUse:
+		args := json.RawMessage(b.text.String())
 		if len(args) == 0 {
 			args = b.initial
 		}
@@ -152,7 +170,20 @@ func (b *block) part(cut bool) (model.Part, bool) {
 	return model.Part{}, false
 }
 
-// stopReason maps the API's reasons; an unknown one is an end.
+// plainReason is the API's word that says no more than the reason itself.
+func plainReason(r model.StopReason) string {
+	switch r {
+	case model.StopEnd:
+		return "end_turn"
+	case model.StopPause:
+		return "pause_turn"
+	case model.StopToolUse, model.StopMaxTokens, model.StopRefusal, model.StopRepetition:
+	}
+	return string(r)
+}
+
+// stopReason maps the API's reasons; an unknown one is an end, with its word
+// as the detail.
 func stopReason(reason string) model.StopReason {
 	switch reason {
 	case "tool_use":

@@ -6,16 +6,23 @@ import (
 	sdk "github.com/anthropics/anthropic-sdk-go/v2"
 
 	"github.com/greenwright/greenwright/agent/model"
+	"github.com/greenwright/greenwright/agent/model/jsonstream"
 )
 
-// params turns a request into the SDK's form, with cache breakpoints on the
-// last tool, the last system block and the last two user messages, so that one
-// miss does not lose all. Four is the API's limit.
+// body is the request with cache breakpoints on the last tool, the last system
+// block and the last two user messages, so that one miss does not lose all.
+// Four is the API's limit.
+func (d *Driver) body(req model.Request) ([]byte, error) {
+	list := messages(req.Messages, d.Name())
+	markForCache(list)
+	return jsonstream.Body(d.params(req), map[string]any{"stream": true}, "messages", list)
+}
+
+// params are all of a request but its messages.
 func (d *Driver) params(req model.Request) sdk.MessageNewParams {
 	p := sdk.MessageNewParams{
 		Model:     d.cfg.Model,
 		MaxTokens: defaultMaxTokens,
-		Messages:  messages(req.Messages),
 		Tools:     tools(req.Tools),
 	}
 	if req.MaxOutputTokens > 0 {
@@ -35,7 +42,6 @@ func (d *Driver) params(req model.Request) sdk.MessageNewParams {
 	if d.cfg.Effort != "" {
 		p.OutputConfig.Effort = sdk.OutputConfigEffort(d.cfg.Effort)
 	}
-	markForCache(p.Messages)
 	return p
 }
 
@@ -74,89 +80,4 @@ func schema(raw json.RawMessage) sdk.ToolInputSchemaParam {
 		}
 	}
 	return s
-}
-
-// messages maps the transcript. Tool results and user text that follow each
-// other become one user message, in that order.
-func messages(in []model.Message) []sdk.MessageParam {
-	var out []sdk.MessageParam
-	for _, m := range in {
-		blocks := blocksOf(m)
-		if len(blocks) == 0 {
-			continue
-		}
-		var last sdk.MessageParam
-		if len(out) > 0 {
-			last = out[len(out)-1]
-		}
-		switch assistant := m.Role == model.RoleAssistant; {
-		case assistant && last.OfAssistant != nil:
-			last.OfAssistant.Content = append(last.OfAssistant.Content, blocks...)
-		case assistant:
-			out = append(out, sdk.NewAssistantMessage(blocks...))
-		case last.OfUser != nil:
-			last.OfUser.Content = append(last.OfUser.Content, blocks...)
-		default:
-			out = append(out, sdk.NewUserMessage(blocks...))
-		}
-	}
-	return out
-}
-
-// blocksOf maps the parts of one message; empty text is refused by the API and
-// thinking of other vendors means nothing to it.
-func blocksOf(m model.Message) []sdk.ContentBlockParamUnion {
-	var blocks []sdk.ContentBlockParamUnion
-	for _, part := range m.Parts {
-		switch part.Kind {
-		case model.PartText:
-			if part.Text != "" {
-				blocks = append(blocks, sdk.NewTextBlock(part.Text))
-			}
-		case model.PartThinking:
-			if b, ok := thinkingBlock(part.Thinking); ok {
-				blocks = append(blocks, b)
-			}
-		case model.PartToolCall:
-			blocks = append(blocks, sdk.NewToolUseBlock(part.Call.ID, input(part.Call.Arguments), part.Call.Name))
-		case model.PartToolResult:
-			r := part.Result
-			text := r.Text
-			if text == "" {
-				text = "(no output)"
-			}
-			blocks = append(blocks, sdk.NewToolResultBlock(r.CallID, text, r.Error))
-		}
-	}
-	return blocks
-}
-
-// input is the arguments as the object that the API wants; what was cut or is
-// no object cannot go back, and its result says what was wrong.
-func input(raw json.RawMessage) json.RawMessage {
-	var object map[string]json.RawMessage
-	if json.Unmarshal(raw, &object) != nil || object == nil {
-		return json.RawMessage("{}")
-	}
-	return raw
-}
-
-// markForCache sets a breakpoint on the last block of the last two user
-// messages.
-func markForCache(list []sdk.MessageParam) {
-	left := 2
-	for i := len(list) - 1; i >= 0 && left > 0; i-- {
-		user := list[i].OfUser
-		if user == nil {
-			continue
-		}
-		last := &user.Content[len(user.Content)-1]
-		switch {
-		case last.OfText != nil:
-			last.OfText.CacheControl = sdk.NewCacheControlEphemeralParam()
-		case last.OfToolResult != nil:
-			last.OfToolResult.CacheControl = sdk.NewCacheControlEphemeralParam()
-		}
-		left--
-	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"time"
 
 	"github.com/greenwright/greenwright/agent/model"
 )
@@ -62,7 +63,7 @@ func readAnthropic(body []byte) (Request, error) {
 	if err := decode(body, &in); err != nil {
 		return Request{}, err
 	}
-	req := Request{Protocol: "anthropic", NoCalls: in.ToolChoice != nil && in.ToolChoice.Type == "none"}
+	req := Request{Protocol: ProtocolAnthropic, NoCalls: in.ToolChoice != nil && in.ToolChoice.Type == "none", MaxOutput: in.MaxTokens}
 	if in.Model == "" || in.MaxTokens <= 0 || !in.Stream {
 		return req, errors.New("model, max_tokens and stream are required")
 	}
@@ -113,6 +114,8 @@ func (j *joiner) block(role string, b anthropicBlock, n int) error {
 			return fmt.Errorf("thinking does not carry its signature")
 		}
 		j.add(model.RoleAssistant, model.Part{Kind: model.PartThinking, Thinking: &model.Thinking{Provider: "anthropic", Data: []byte(b.Thinking)}})
+	case "redacted_thinking":
+		j.add(model.RoleAssistant, model.Part{Kind: model.PartThinking, Thinking: &model.Thinking{Provider: "anthropic", Data: []byte(b.Data)}})
 	case "tool_use":
 		return j.call(b.ID, b.Name, string(b.Input))
 	case "tool_result":
@@ -143,7 +146,9 @@ func writeAnthropic(e *events, r Reply) {
 		for _, d := range deltas {
 			e.send("content_block_delta", object{"type": "content_block_delta", "index": index, "delta": d})
 		}
-		e.send("content_block_stop", object{"type": "content_block_stop", "index": index})
+		if r.Fault != FaultOpenBlock {
+			e.send("content_block_stop", object{"type": "content_block_stop", "index": index})
+		}
 		index++
 	}
 	if r.Thinking != "" {
@@ -151,12 +156,15 @@ func writeAnthropic(e *events, r Reply) {
 			object{"type": "thinking_delta", "thinking": r.Thinking},
 			object{"type": "signature_delta", "signature": signature(r.Thinking)})
 	}
+	if r.Redacted != "" {
+		block(object{"type": "redacted_thinking", "data": r.Redacted})
+	}
 	if r.Text != "" {
 		block(object{"type": "text", "text": ""}, deltas("text_delta", "text", r.Text)...)
 	}
 	for i, c := range r.Calls {
 		args := c.arguments()
-		if r.Fault == FaultMaxTokens && i == len(r.Calls)-1 {
+		if r.cutsArguments() && i == len(r.Calls)-1 {
 			args = half(args)
 		}
 		start := object{"type": "tool_use", "id": c.ID, "name": c.Name, "input": object{}}
@@ -165,8 +173,12 @@ func writeAnthropic(e *events, r Reply) {
 		}
 		block(start, deltas("input_json_delta", "partial_json", args)...)
 	}
-	reason := map[model.StopReason]string{model.StopEnd: "end_turn", model.StopToolUse: "tool_use",
-		model.StopMaxTokens: "max_tokens", model.StopRefusal: "refusal"}[r.stopReason()]
+	reason := r.StopWord
+	if reason == "" {
+		reason = map[model.StopReason]string{model.StopEnd: "end_turn", model.StopToolUse: "tool_use",
+			model.StopMaxTokens: "max_tokens", model.StopRefusal: "refusal"}[r.stopReason()]
+	}
+	e.atEnd()
 	e.send("message_delta", object{"type": "message_delta", "delta": object{"stop_reason": reason, "stop_sequence": nil},
 		"usage": object{"output_tokens": r.Usage.Output}})
 	e.send("message_stop", object{"type": "message_stop"})
@@ -180,7 +192,7 @@ func deltas(kind, field, text string) []object {
 	return out
 }
 
-func failAnthropic(status int, message string) any {
+func failAnthropic(status int, message string, _ time.Duration) any {
 	kind := map[int]string{http.StatusBadRequest: "invalid_request_error", http.StatusUnauthorized: "authentication_error",
 		http.StatusTooManyRequests: "rate_limit_error", 529: "overloaded_error"}[status]
 	if kind == "" {

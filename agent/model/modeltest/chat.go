@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/greenwright/greenwright/agent/model"
 )
@@ -18,6 +19,7 @@ type chatRequest struct {
 	MaxCompletionTokens int             `json:"max_completion_tokens"`
 	ReasoningEffort     string          `json:"reasoning_effort"`
 	ToolChoice          json.RawMessage `json:"tool_choice"`
+	ParallelToolCalls   *bool           `json:"parallel_tool_calls"`
 	Messages            []chatMessage   `json:"messages"`
 	Tools               []struct {
 		Type     string `json:"type"`
@@ -32,6 +34,7 @@ type chatRequest struct {
 type chatMessage struct {
 	Role       string `json:"role"`
 	Content    string `json:"content"`
+	Reasoning  string `json:"reasoning_content"`
 	ToolCallID string `json:"tool_call_id"`
 	ToolCalls  []struct {
 		ID       string `json:"id"`
@@ -48,7 +51,7 @@ func readChat(body []byte) (Request, error) {
 	if err := decode(body, &in); err != nil {
 		return Request{}, err
 	}
-	req := Request{Protocol: "chat", NoCalls: string(in.ToolChoice) == `"none"`}
+	req := Request{Protocol: ProtocolChat, NoCalls: string(in.ToolChoice) == `"none"`, MaxOutput: max(in.MaxTokens, in.MaxCompletionTokens)}
 	if in.Model == "" || !in.Stream {
 		return req, errors.New("model and stream are required")
 	}
@@ -60,7 +63,7 @@ func readChat(body []byte) (Request, error) {
 	}
 	var j joiner
 	for i, m := range in.Messages {
-		if m.Role == "system" {
+		if m.Role == "system" || m.Role == "developer" {
 			req.System += m.Content
 			continue
 		}
@@ -79,6 +82,9 @@ func (j *joiner) chat(m chatMessage) error {
 	case "tool":
 		j.result(m.ToolCallID, m.Content, false)
 	case "assistant":
+		if m.Reasoning != "" {
+			j.add(model.RoleAssistant, model.Part{Kind: model.PartThinking, Thinking: &model.Thinking{Provider: ProtocolChat, Data: []byte(m.Reasoning)}})
+		}
 		if m.Content != "" {
 			j.add(model.RoleAssistant, model.Part{Kind: model.PartText, Text: m.Content})
 		}
@@ -102,27 +108,22 @@ func writeChat(e *events, r Reply) {
 	if r.Fault == FaultRefusal {
 		chunk(object{"refusal": "declined by policy"}, nil)
 	}
+	if r.Thinking != "" {
+		for _, p := range pieces(r.Thinking) {
+			chunk(object{"reasoning_content": p}, nil)
+		}
+	}
 	if r.Text != "" && r.Fault != FaultRefusal {
 		for _, p := range pieces(r.Text) {
 			chunk(object{"content": p}, nil)
 		}
 	}
 	for i, c := range r.Calls {
-		args := c.arguments()
-		if r.Fault == FaultMaxTokens && i == len(r.Calls)-1 {
-			args = half(args)
-		}
-		first := object{"index": i, "id": c.ID, "type": "function", "function": object{"name": c.Name, "arguments": ""}}
-		if r.Fault == FaultMissingIDs {
-			delete(first, "id")
-		}
-		chunk(object{"tool_calls": []any{first}}, nil)
-		for _, p := range pieces(args) {
-			chunk(object{"tool_calls": []any{object{"index": i, "function": object{"arguments": p}}}}, nil)
-		}
+		writeChatCall(chunk, r, i, c)
 	}
 	finish := map[model.StopReason]string{model.StopEnd: "stop", model.StopToolUse: "tool_calls",
 		model.StopMaxTokens: "length", model.StopRefusal: "stop"}[r.stopReason()]
+	e.atEnd()
 	chunk(object{}, finish)
 	prompt := r.Usage.InputTotal()
 	e.send("", object{"id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 1, "model": "scripted", "choices": []any{},
@@ -133,6 +134,25 @@ func writeChat(e *events, r Reply) {
 	}
 }
 
-func failOpenAI(status int, message string) any {
+// writeChatCall writes a call as some servers do: those that send no ids
+// repeat index 0 as well.
+func writeChatCall(chunk func(object, any), r Reply, i int, c Call) {
+	args := c.arguments()
+	if r.cutsArguments() && i == len(r.Calls)-1 {
+		args = half(args)
+	}
+	first := object{"index": i, "id": c.ID, "type": "function", "function": object{"name": c.Name, "arguments": ""}}
+	if r.Fault == FaultMissingIDs {
+		delete(first, "id")
+		i = 0
+		first["index"] = i
+	}
+	chunk(object{"tool_calls": []any{first}}, nil)
+	for _, p := range pieces(args) {
+		chunk(object{"tool_calls": []any{object{"index": i, "function": object{"arguments": p}}}}, nil)
+	}
+}
+
+func failOpenAI(status int, message string, _ time.Duration) any {
 	return object{"error": object{"message": message, "type": "error", "param": nil, "code": fmt.Sprint(status)}}
 }

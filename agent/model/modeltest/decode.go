@@ -20,7 +20,10 @@ func decode(body []byte, into any) error {
 
 // joiner builds a transcript from wire items that arrive one by one: results
 // that follow each other become one message, as do the parts of one reply.
-type joiner struct{ messages []model.Message }
+type joiner struct {
+	messages []model.Message
+	names    map[string]string // tool by call, for protocols that pair by it
+}
 
 func (j *joiner) add(role model.Role, part model.Part) {
 	if n := len(j.messages); n > 0 && j.messages[n-1].Role == role && role != model.RoleUser {

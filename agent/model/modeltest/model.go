@@ -41,27 +41,30 @@ func (m *Model) Complete(ctx context.Context, req model.Request) (model.Response
 	if !ok {
 		return model.Response{}, &model.Error{Class: model.ClassFatal, Message: "the script is at its end"}
 	}
-	return reply.response(ctx)
+	return reply.dressed(seen).response(ctx)
 }
 
 // response is the reply as a driver would return it.
 func (r Reply) response(ctx context.Context) (model.Response, error) {
 	switch r.Fault {
-	case FaultStatus:
+	case FaultStatus, FaultPage:
 		return model.Response{}, model.FromStatus(r.Status, r.Message, r.RetryAfter, nil)
-	case FaultCutStream, FaultMalformed, FaultStreamError:
+	case FaultCutStream, FaultCutEnd, FaultMalformed, FaultStreamError:
 		return model.Response{}, model.FromTransport(ctx, model.ErrCutStream)
-	case FaultOverflow:
+	case FaultOverflow, FaultSilentCut:
 		return model.Response{}, &model.Error{Class: model.ClassOverflow, Status: http.StatusBadRequest, Message: "prompt is too long"}
 	case FaultSilent:
 		return silent(ctx)
 	}
-	res := model.Response{Message: model.Message{Role: model.RoleAssistant}, StopReason: r.stopReason(), Usage: r.Usage}
+	res := model.Response{Message: model.Message{Role: model.RoleAssistant}, StopReason: r.stopReason(), Usage: r.Usage, Model: "modeltest/script"}
+	if r.Fault == FaultStopCut {
+		res.StopReason = model.StopMaxTokens // as the drivers find out
+	}
 	if r.Text != "" {
 		res.Message.Parts = append(res.Message.Parts, model.Part{Kind: model.PartText, Text: r.Text})
 	}
 	for i, c := range r.Calls {
-		cut := r.Fault == FaultMaxTokens && i == len(r.Calls)-1
+		cut := r.cutsArguments() && i == len(r.Calls)-1
 		args := c.arguments()
 		if cut {
 			args = args[:len(args)/2]

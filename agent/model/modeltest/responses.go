@@ -47,7 +47,7 @@ func readResponses(body []byte) (Request, error) {
 	if err := decode(body, &in); err != nil {
 		return Request{}, err
 	}
-	req := Request{Protocol: "responses", System: in.Instructions, NoCalls: string(in.ToolChoice) == `"none"`}
+	req := Request{Protocol: ProtocolResponses, MaxOutput: in.MaxOutputTokens, System: in.Instructions, NoCalls: string(in.ToolChoice) == `"none"`}
 	if in.Model == "" || !in.Stream || in.Store == nil || *in.Store {
 		return req, errors.New("model and stream are required, and store must be false")
 	}
@@ -134,6 +134,7 @@ func writeResponses(e *events, r Reply) {
 	if r.Fault == FaultMaxTokens {
 		kind, status, details = "response.incomplete", "incomplete", object{"reason": "max_output_tokens"}
 	}
+	e.atEnd()
 	prompt := r.Usage.InputTotal()
 	e.send(kind, object{"type": kind, "response": object{"id": "resp_1", "status": status, "incomplete_details": details, "output": []any{},
 		"usage": object{"input_tokens": prompt, "input_tokens_details": object{"cached_tokens": r.Usage.CacheRead},
@@ -149,7 +150,7 @@ func (w *responsesWriter) call(r Reply, c Call, last bool) {
 		return object{"type": "function_call", "id": "fc_1", "call_id": id, "name": c.Name, "arguments": args, "status": status}
 	}
 	done := item(args, "completed")
-	if r.Fault == FaultMaxTokens && last {
+	if r.cutsArguments() && last {
 		args, done = half(args), nil
 	}
 	w.item(item("", "in_progress"), done, func() { w.delta("response.function_call_arguments.delta", args) })

@@ -11,13 +11,29 @@ import (
 
 // Request is what a step sees of the request it answers.
 type Request struct {
-	// Protocol is "anthropic", "responses", "chat", or "model" in process.
-	Protocol string
-	System   string
-	Messages []model.Message
-	Tools    []string
-	NoCalls  bool
-	Raw      []byte // the body; empty in process
+	// Protocol is one of [Protocols], or "model" in process.
+	Protocol  string
+	System    string
+	Messages  []model.Message
+	Tools     []string
+	NoCalls   bool
+	MaxOutput int    // the limit of the reply in tokens; 0 where none was sent
+	Window    int    // options.num_ctx of Ollama, else 0
+	Raw       []byte // the body; empty in process
+}
+
+// The protocols that the server speaks.
+const (
+	ProtocolAnthropic = "anthropic"
+	ProtocolResponses = "responses"
+	ProtocolChat      = "chat"
+	ProtocolOllama    = "ollama"
+	ProtocolGemini    = "gemini"
+)
+
+// Protocols are all that the server speaks.
+func Protocols() []string {
+	return []string{ProtocolAnthropic, ProtocolResponses, ProtocolChat, ProtocolOllama, ProtocolGemini}
 }
 
 // LastResults are the texts of the tool results that came with the last reply's
@@ -69,7 +85,9 @@ type Fault string
 const (
 	FaultNone        Fault = ""
 	FaultStatus      Fault = "status"       // Reply.Status with Reply.RetryAfter
+	FaultPage        Fault = "page"         // Reply.Status with Reply.Message as the whole body: a proxy's page, or nothing
 	FaultCutStream   Fault = "cut_stream"   // the connection ends inside the reply
+	FaultCutEnd      Fault = "cut_end"      // the connection ends when all is said but the end
 	FaultSilent      Fault = "silent"       // the stream starts and then nothing comes
 	FaultMalformed   Fault = "malformed"    // an event that is no JSON
 	FaultStreamError Fault = "stream_error" // an error event after status 200
@@ -77,19 +95,58 @@ const (
 	FaultMissingIDs  Fault = "missing_ids"  // calls come without ids
 	FaultRefusal     Fault = "refusal"      // the vendor's policy declines
 	FaultOverflow    Fault = "overflow"     // the prompt is too long
+	FaultRepeatedIDs Fault = "repeated_ids" // calls come with the same id, in Chat at index 0 without one
+	FaultTextCalls   Fault = "text_calls"   // calls come in the text, in Hermes' form
+	FaultStopCut     Fault = "stop_cut"     // the output limit ends the reply, but the server says that it ended well
+	FaultOpenBlock   Fault = "open_block"   // Anthropic: blocks begin and never stop
+	FaultSilentCut   Fault = "silent_cut"   // Ollama: a part of the prompt is dropped without a word
 )
 
 // Reply is one reply. The zero value is an empty reply.
 type Reply struct {
 	Thinking string
+	Redacted string // Anthropic: thinking that is not shown
+	StopWord string // Anthropic: the stop reason, instead of what follows from the rest
 	Text     string
 	Calls    []Call
 	Usage    model.Usage // made up when zero
 
 	Fault      Fault
-	Status     int           // for FaultStatus
-	Message    string        // for FaultStatus
+	Status     int           // for FaultStatus and FaultPage
+	Message    string        // for FaultStatus and FaultPage; the event of FaultStreamError if set
 	RetryAfter time.Duration // for FaultStatus
+
+	window int  // the request's, for FaultSilentCut
+	made   bool // the usage is made up
+}
+
+// cutsArguments says whether the last call of the reply ends inside its arguments.
+func (r Reply) cutsArguments() bool { return r.Fault == FaultMaxTokens || r.Fault == FaultStopCut }
+
+// dressed is the reply as its fault has the server write it.
+func (r Reply) dressed(req Request) Reply {
+	r.window = req.Window
+	if r.made && req.Protocol == ProtocolOllama { // its driver checks the count against the request
+		r.Usage.Input = max(r.Usage.Input, int64(len(req.Raw)*2/7))
+	}
+	switch r.Fault {
+	case FaultRepeatedIDs:
+		calls := append([]Call(nil), r.Calls...)
+		for i := range calls {
+			calls[i].ID = "call_same"
+		}
+		r.Calls = calls
+	case FaultTextCalls:
+		for _, c := range r.Calls {
+			r.Text += fmt.Sprintf("\n<tool_call>\n{\"name\": %q, \"arguments\": %s}\n</tool_call>", c.Name, c.arguments())
+		}
+		r.Calls = nil
+	case FaultStopCut:
+		r.Usage.Output = int64(max(req.MaxOutput, 1))
+	case FaultNone, FaultStatus, FaultPage, FaultCutStream, FaultCutEnd, FaultSilent, FaultMalformed, FaultStreamError,
+		FaultMaxTokens, FaultMissingIDs, FaultRefusal, FaultOverflow, FaultOpenBlock, FaultSilentCut:
+	}
+	return r
 }
 
 // Step answers one request.
@@ -111,6 +168,12 @@ func FailStatus(status int, message string, retryAfter time.Duration) Step {
 	return func(Request) Reply {
 		return Reply{Fault: FaultStatus, Status: status, Message: message, RetryAfter: retryAfter}
 	}
+}
+
+// FailPage is a step that answers with a status and a body that is not the
+// service's own: a proxy's page, or nothing at all.
+func FailPage(status int, body string) Step {
+	return func(Request) Reply { return Reply{Fault: FaultPage, Status: status, Message: body} }
 }
 
 // script hands out steps in order and keeps the requests.
@@ -146,7 +209,7 @@ func (s *script) take(req Request) (Reply, bool) {
 	}
 	reply.Calls = calls
 	if reply.Usage == (model.Usage{}) {
-		reply.Usage = model.Usage{Input: 1_000, Output: 50}
+		reply.Usage, reply.made = model.Usage{Input: 1_000, Output: 50}, true
 	}
 	return reply, true
 }

@@ -2,54 +2,76 @@ package openai
 
 import (
 	"context"
-	"encoding/json"
 	"strings"
 
 	sdk "github.com/openai/openai-go/v3"
+	"github.com/openai/openai-go/v3/option"
 	"github.com/openai/openai-go/v3/shared"
 
 	"github.com/greenwright/greenwright/agent/model"
+	"github.com/greenwright/greenwright/agent/model/jsonstream"
 )
 
 func (d *Driver) completeChat(ctx context.Context, dog *model.Watchdog, req model.Request) (model.Response, error) {
-	stream := d.chat.NewStreaming(ctx, d.chatParams(req))
+	body, err := d.chatBody(req)
+	if err != nil {
+		return model.Response{}, &model.Error{Class: model.ClassFatal, Message: err.Error(), Err: err}
+	}
+	stream := d.chat.NewStreaming(ctx, sdk.ChatCompletionNewParams{}, option.WithRequestBody("application/json", body))
 	defer stream.Close()
-	var c chatCollector
-	for stream.Next() {
+	c := chatCollector{reasoningField: d.can.ReasoningField}
+	for !c.guard.Stopped() && stream.Next() {
 		dog.Feed()
 		c.add(stream.Current())
 	}
 	if err := stream.Err(); err != nil {
 		return model.Response{}, classify(ctx, err)
 	}
-	if c.reason == "" {
+	switch {
+	case c.guard.Stopped():
+	case c.reason == "":
+		return model.Response{}, model.FromTransport(ctx, model.ErrCutStream)
+	case c.reason == "error": // OpenRouter's word for an upstream that failed
 		return model.Response{}, model.FromTransport(ctx, model.ErrCutStream)
 	}
-	return c.response(), nil
+	r := c.response(d.Name())
+	if !d.official {
+		model.LimitUnsaid(&r, req)
+	}
+	d.findCalls(&r, req)
+	model.CutLast(&r)
+	c.guard.Apply(&r, req)
+	return model.Seal(r, req, d.Name(), d.cfg.Window)
 }
 
-// chatParams maps a request. OpenAI itself wants max_completion_tokens, other
-// servers know only max_tokens.
-func (d *Driver) chatParams(req model.Request) sdk.ChatCompletionNewParams {
-	p := sdk.ChatCompletionNewParams{
-		Model:         d.cfg.Model,
-		StreamOptions: sdk.ChatCompletionStreamOptionsParam{IncludeUsage: sdk.Bool(true)},
+// chatBody maps a request by what the server can do.
+func (d *Driver) chatBody(req model.Request) ([]byte, error) {
+	system := req.System
+	p := sdk.ChatCompletionNewParams{Model: d.cfg.Model}
+	if len(req.Tools) > 0 && !model.Is(d.can.Tools) {
+		req.Messages = inText(req.Messages)
+		if !req.NoCalls {
+			system = append(system[:len(system):len(system)], describe(req.Tools))
+		}
+	} else {
+		d.chatTools(&p, req)
 	}
-	if system := strings.Join(req.System, "\n\n"); system != "" {
-		p.Messages = append(p.Messages, sdk.SystemMessage(system))
+	d.chatParams(&p, req)
+	var list []any
+	if text := strings.Join(system, "\n\n"); text != "" {
+		list = append(list, chatMessage{Role: d.can.SystemRole, Content: &text})
 	}
 	for _, m := range req.Messages {
-		p.Messages = append(p.Messages, chatMessages(m)...)
+		list = append(list, d.chatMessages(m)...)
 	}
-	for _, t := range req.Tools {
-		p.Tools = append(p.Tools, sdk.ChatCompletionFunctionTool(shared.FunctionDefinitionParam{
-			Name: t.Name, Description: sdk.String(t.Description), Parameters: parameters(t.Schema),
-		}))
+	return jsonstream.Body(p, map[string]any{"stream": true}, "messages", list)
+}
+
+func (d *Driver) chatParams(p *sdk.ChatCompletionNewParams, req model.Request) {
+	if model.Is(d.can.StreamOptions) {
+		p.StreamOptions.IncludeUsage = sdk.Bool(true)
 	}
-	if req.NoCalls && len(p.Tools) > 0 {
-		p.ToolChoice.OfAuto = sdk.String("none")
-	}
-	if req.MaxOutputTokens > 0 && d.official {
+	if req.MaxOutputTokens > 0 && d.can.MaxTokensField == model.FieldMaxCompletionTokens {
 		p.MaxCompletionTokens = sdk.Int(int64(req.MaxOutputTokens))
 	} else if req.MaxOutputTokens > 0 {
 		p.MaxTokens = sdk.Int(int64(req.MaxOutputTokens))
@@ -57,127 +79,104 @@ func (d *Driver) chatParams(req model.Request) sdk.ChatCompletionNewParams {
 	if d.cfg.Effort != "" {
 		p.ReasoningEffort = shared.ReasoningEffort(d.cfg.Effort)
 	}
-	return p
+}
+
+func (d *Driver) chatTools(p *sdk.ChatCompletionNewParams, req model.Request) {
+	for _, t := range req.Tools {
+		p.Tools = append(p.Tools, sdk.ChatCompletionFunctionTool(shared.FunctionDefinitionParam{
+			Name: t.Name, Description: sdk.String(t.Description), Parameters: parameters(t.Schema),
+		}))
+	}
+	if len(p.Tools) == 0 {
+		return
+	}
+	if req.NoCalls {
+		p.ToolChoice.OfAuto = sdk.String("none")
+	}
+	if d.can.ParallelCalls != nil {
+		p.ParallelToolCalls = sdk.Bool(*d.can.ParallelCalls)
+	}
+}
+
+// chatMessage is one entry of "messages".
+type chatMessage struct {
+	Role       string     `json:"role"`
+	Content    *string    `json:"content,omitempty"`
+	ToolCallID string     `json:"tool_call_id,omitempty"`
+	ToolCalls  []toolCall `json:"tool_calls,omitempty"`
+}
+
+type toolCall struct {
+	ID       string `json:"id"`
+	Type     string `json:"type"`
+	Function struct {
+		Name      string `json:"name"`
+		Arguments string `json:"arguments"`
+	} `json:"function"`
 }
 
 // chatMessages maps one message; each tool result is a message of its own.
-func chatMessages(m model.Message) []sdk.ChatCompletionMessageParamUnion {
+func (d *Driver) chatMessages(m model.Message) []any {
 	switch m.Role {
 	case model.RoleUser:
 	case model.RoleAssistant:
-		return chatAssistant(m)
+		return d.chatAssistant(m)
 	case model.RoleTool:
-		var out []sdk.ChatCompletionMessageParamUnion
+		var out []any
 		for _, part := range m.Parts {
 			if part.Result != nil {
-				out = append(out, sdk.ToolMessage(output(part.Result), part.Result.CallID))
+				text := output(part.Result)
+				out = append(out, chatMessage{Role: "tool", Content: &text, ToolCallID: part.Result.CallID})
 			}
 		}
 		return out
 	}
 	if text := m.Plain(); text != "" {
-		return []sdk.ChatCompletionMessageParamUnion{sdk.UserMessage(text)}
+		return []any{chatMessage{Role: "user", Content: &text}}
 	}
 	return nil
 }
 
-func chatAssistant(m model.Message) []sdk.ChatCompletionMessageParamUnion {
-	var a sdk.ChatCompletionAssistantMessageParam
+func (d *Driver) chatAssistant(m model.Message) []any {
+	a := chatMessage{Role: "assistant"}
 	if text := m.Plain(); text != "" {
-		a.Content.OfString = sdk.String(text)
+		a.Content = &text
 	}
 	for _, c := range m.Calls() {
-		a.ToolCalls = append(a.ToolCalls, sdk.ChatCompletionMessageToolCallUnionParam{
-			OfFunction: &sdk.ChatCompletionMessageFunctionToolCallParam{
-				ID:       c.ID,
-				Function: sdk.ChatCompletionMessageFunctionToolCallFunctionParam{Name: c.Name, Arguments: arguments(&c)},
-			},
-		})
+		call := toolCall{ID: c.ID, Type: "function"}
+		call.Function.Name, call.Function.Arguments = c.Name, arguments(&c)
+		a.ToolCalls = append(a.ToolCalls, call)
 	}
-	if m.Plain() == "" && len(a.ToolCalls) == 0 {
+	if a.Content == nil && len(a.ToolCalls) == 0 {
 		return nil
 	}
-	return []sdk.ChatCompletionMessageParamUnion{{OfAssistant: &a}}
-}
-
-// chatCall is one tool call while it streams.
-type chatCall struct {
-	index    int64
-	id, name string
-	args     strings.Builder
-}
-
-// chatCollector puts the chunks of one reply together.
-type chatCollector struct {
-	text, refusal strings.Builder
-	calls         []*chatCall
-	reason        string
-	usage         model.Usage
-}
-
-func (c *chatCollector) add(chunk sdk.ChatCompletionChunk) {
-	if u := chunk.Usage; u.PromptTokens > 0 || u.CompletionTokens > 0 {
-		read, write := u.PromptTokensDetails.CachedTokens, u.PromptTokensDetails.CacheWriteTokens
-		c.usage = model.Usage{Input: max(u.PromptTokens-read-write, 0), CacheRead: read, CacheWrite: write, Output: u.CompletionTokens}
+	switch text := d.reasoningOf(m); {
+	case text == "":
+	case d.can.ReasoningField == model.FieldReasoning:
+		return []any{struct {
+			chatMessage
+			Reasoning string `json:"reasoning"`
+		}{a, text}}
+	default:
+		return []any{struct {
+			chatMessage
+			Reasoning string `json:"reasoning_content"`
+		}{a, text}}
 	}
-	for _, choice := range chunk.Choices {
-		if choice.Index != 0 {
-			continue // only one was asked for
-		}
-		c.text.WriteString(choice.Delta.Content)
-		c.refusal.WriteString(choice.Delta.Refusal)
-		for _, d := range choice.Delta.ToolCalls {
-			c.addCall(d)
-		}
-		if choice.FinishReason != "" {
-			c.reason = choice.FinishReason
+	return []any{a}
+}
+
+// reasoningOf is the reasoning that this model wrote ahead of the message, for
+// servers that want it back.
+func (d *Driver) reasoningOf(m model.Message) string {
+	if d.can.ReasoningField == "" {
+		return ""
+	}
+	var text strings.Builder
+	for _, p := range m.Parts {
+		if p.Thinking != nil && p.Thinking.Provider == d.Name() {
+			text.Write(p.Thinking.Data)
 		}
 	}
-}
-
-// addCall adds a delta to its call: the last one with the same index, unless
-// the id says that it is another (servers repeat index 0).
-func (c *chatCollector) addCall(d sdk.ChatCompletionChunkChoiceDeltaToolCall) {
-	var call *chatCall
-	for _, known := range c.calls {
-		if known.index == d.Index {
-			call = known
-		}
-	}
-	if call == nil || d.ID != "" && call.id != "" && d.ID != call.id {
-		call = &chatCall{index: d.Index}
-		c.calls = append(c.calls, call)
-	}
-	if d.ID != "" {
-		call.id = d.ID
-	}
-	if call.name == "" {
-		call.name = d.Function.Name
-	}
-	call.args.WriteString(d.Function.Arguments)
-	if raw := d.Function.JSON.Arguments.Raw(); d.Function.Arguments == "" && strings.HasPrefix(raw, "{") {
-		call.args.WriteString(raw) // an object instead of a string
-	}
-}
-
-func (c *chatCollector) response() model.Response {
-	r := model.Response{Message: model.Message{Role: model.RoleAssistant}, StopReason: model.StopEnd, Usage: c.usage}
-	if c.text.Len() > 0 {
-		r.Message.Parts = append(r.Message.Parts, model.Part{Kind: model.PartText, Text: c.text.String()})
-	}
-	switch {
-	case c.reason == "length":
-		r.StopReason = model.StopMaxTokens
-	case c.reason == "content_filter" || c.refusal.Len() > 0 && len(c.calls) == 0:
-		r.StopReason, r.StopDetail = model.StopRefusal, c.refusal.String()
-	case len(c.calls) > 0:
-		r.StopReason = model.StopToolUse
-	}
-	for i, call := range c.calls {
-		cut := r.StopReason == model.StopMaxTokens && i == len(c.calls)-1
-		r.Message.Parts = append(r.Message.Parts, model.Part{Kind: model.PartToolCall, Call: &model.ToolCall{
-			ID: call.id, Name: call.name, Arguments: json.RawMessage(call.args.String()), Cut: cut,
-		}})
-	}
-	return r
+	return text.String()
 }

@@ -2,30 +2,28 @@
 // Completions, and for the many servers that speak them (Ollama, vLLM,
 // llama.cpp and others), over the official SDK.
 //
-// It sits under agent/model. responses*.go and chat*.go hold one protocol
-// each: requests are mapped and streams collected by pure code, this file
-// chooses, sends and classifies errors.
+// It sits under agent/model. responses*.go with items.go and chat*.go hold one protocol
+// each: requests are mapped and streams collected by pure code; texttools.go
+// is for models without tools, errors.go classifies, this file chooses and
+// sends. What servers differ in is a [model.Capabilities].
 //
 // Invariants: the SDK's own retries and its reading of the environment are
 // off; every call is answered by an item or message of its own; reasoning
-// items go back as they came, only right before what followed them; a call
-// that was being written when the reply was cut is marked; a stream without
-// its end is no reply. Protocols: https://platform.openai.com/docs/api-reference
+// items go back as they came, to the model that wrote them, only right before
+// what followed them; a call that was being written when the reply was cut is
+// marked; calls are read from text only in the forms switched on for the
+// endpoint; a stream without its end is no reply. Protocols: https://platform.openai.com/docs/api-reference
 package openai
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
-	"strings"
-	"time"
 
 	sdk "github.com/openai/openai-go/v3"
 	"github.com/openai/openai-go/v3/option"
-	"github.com/openai/openai-go/v3/packages/ssestream"
 	"github.com/openai/openai-go/v3/responses"
 
 	"github.com/greenwright/greenwright/agent/model"
@@ -57,6 +55,12 @@ type Config struct {
 	// begins, such as http://localhost:11434/v1.
 	BaseURL string
 	API     API
+	// Capabilities says what the server can do where that differs from what is
+	// assumed of it: see [Defaults].
+	Capabilities model.Capabilities
+	// Window is how many tokens the model takes; a reply to more than that is
+	// an overflow. Zero is not known.
+	Window int
 	// Effort is the reasoning effort ("low" …); empty leaves it to the server.
 	Effort string
 	// Patience limits how long a stream may be silent.
@@ -68,7 +72,8 @@ type Config struct {
 // Driver is a [model.Model].
 type Driver struct {
 	cfg       Config
-	official  bool // OpenAI itself, which knows all fields
+	can       model.Capabilities
+	official  bool // OpenAI itself
 	chat      sdk.ChatCompletionService
 	responses responses.ResponseService
 }
@@ -97,16 +102,41 @@ func New(cfg Config) (*Driver, error) {
 	default:
 		return nil, fmt.Errorf("openai: unknown API %q", cfg.API)
 	}
+	if err := cfg.Capabilities.Validate(); err != nil {
+		return nil, fmt.Errorf("openai: capabilities: %w", err)
+	}
+	d.can = cfg.Capabilities.Or(Defaults(d.official))
 	opts := []option.RequestOption{
 		option.WithBaseURL(base),
 		option.WithAPIKey(cfg.APIKey.Reveal()),
 		option.WithMaxRetries(0), // agent/model retries
+	}
+	if !d.official {
+		opts = append(opts, option.WithMiddleware(dropNullErrors))
 	}
 	if cfg.HTTPClient != nil {
 		opts = append(opts, option.WithHTTPClient(cfg.HTTPClient))
 	}
 	d.chat, d.responses = sdk.NewChatCompletionService(opts...), responses.NewResponseService(opts...)
 	return d, nil
+}
+
+// Defaults is what is assumed of an endpoint: OpenAI itself takes
+// max_completion_tokens and returns encrypted reasoning, other servers take
+// max_tokens. All are assumed to take tools and stream_options.
+func Defaults(official bool) model.Capabilities {
+	c := model.Capabilities{
+		Tools:              model.Flag(true),
+		StreamOptions:      model.Flag(true),
+		MaxTokensField:     model.FieldMaxTokens,
+		SystemRole:         model.RoleNameSystem,
+		EncryptedReasoning: model.Flag(official),
+		StrictAdjacency:    model.Flag(false),
+	}
+	if official {
+		c.MaxTokensField = model.FieldMaxCompletionTokens
+	}
+	return c
 }
 
 // Name is "openai/" and the model.
@@ -120,80 +150,4 @@ func (d *Driver) Complete(ctx context.Context, req model.Request) (model.Respons
 		return d.completeResponses(ctx, dog, req)
 	}
 	return d.completeChat(ctx, dog, req)
-}
-
-// classify maps the SDK's errors.
-func classify(ctx context.Context, err error) error {
-	if api, ok := errors.AsType[*sdk.Error](err); ok {
-		var wait time.Duration
-		if api.Response != nil {
-			wait = model.RetryAfter(api.Response.Header, time.Now())
-		}
-		text := strings.TrimSpace(api.Code + " " + api.Message)
-		if api.Message == "" {
-			text = rawMessage(api.RawJSON())
-		}
-		return model.FromStatus(api.StatusCode, text, wait, nil)
-	}
-	if event, ok := errors.AsType[*ssestream.StreamError](err); ok {
-		return classifyEvent(string(event.Event.Data))
-	}
-	return model.FromTransport(ctx, err)
-}
-
-// maxErrorText keeps a server's error page out of the journal.
-const maxErrorText = 500
-
-// rawMessage finds the text of an error whose shape is not OpenAI's.
-func rawMessage(raw string) string {
-	var body struct {
-		Message string          `json:"message"`
-		Error   json.RawMessage `json:"error"`
-		Detail  string          `json:"detail"`
-	}
-	if json.Unmarshal([]byte(raw), &body) == nil {
-		for _, text := range []string{body.Message, strings.Trim(string(body.Error), `"`), body.Detail} {
-			if text != "" {
-				raw = text
-				break
-			}
-		}
-	}
-	if len(raw) > maxErrorText {
-		raw = strings.ToValidUTF8(raw[:maxErrorText], "")
-	}
-	return raw
-}
-
-// classifyEvent maps an error that came inside a stream: it has a code or a
-// type but no status.
-func classifyEvent(data string) error {
-	var body struct {
-		Error struct {
-			Code    any    `json:"code"`
-			Type    string `json:"type"`
-			Message string `json:"message"`
-		} `json:"error"`
-	}
-	text := data
-	if json.Unmarshal([]byte(data), &body) == nil && body.Error.Message != "" {
-		text = body.Error.Message
-	}
-	return fromCode(fmt.Sprint(body.Error.Code)+" "+body.Error.Type, text)
-}
-
-// fromCode maps the codes and types of OpenAI's errors to a status.
-func fromCode(code, text string) error {
-	status := http.StatusInternalServerError
-	for mark, s := range map[string]int{
-		"rate_limit": http.StatusTooManyRequests, "insufficient_quota": http.StatusTooManyRequests,
-		"context_length_exceeded": http.StatusBadRequest, "invalid": http.StatusBadRequest,
-		"policy": http.StatusBadRequest, "400": http.StatusBadRequest, "429": http.StatusTooManyRequests,
-	} {
-		if strings.Contains(code, mark) {
-			status = s
-			break
-		}
-	}
-	return model.FromStatus(status, strings.TrimSpace(code+" "+text), 0, nil)
 }

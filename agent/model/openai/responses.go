@@ -2,26 +2,31 @@ package openai
 
 import (
 	"context"
-	"encoding/json"
-	"slices"
 	"strings"
 
 	sdk "github.com/openai/openai-go/v3"
+	"github.com/openai/openai-go/v3/option"
 	"github.com/openai/openai-go/v3/packages/param"
 	"github.com/openai/openai-go/v3/responses"
 	"github.com/openai/openai-go/v3/shared"
 
 	"github.com/greenwright/greenwright/agent/model"
+	"github.com/greenwright/greenwright/agent/model/jsonstream"
 )
 
-// responsesProvider tags the reasoning items of this protocol.
-const responsesProvider = "openai/responses"
+// responsesTag tags the reasoning items of this protocol: another protocol, or
+// another model, cannot read them.
+func (d *Driver) responsesTag() string { return "openai/responses/" + d.cfg.Model }
 
 func (d *Driver) completeResponses(ctx context.Context, dog *model.Watchdog, req model.Request) (model.Response, error) {
-	stream := d.responses.NewStreaming(ctx, d.responsesParams(req))
+	body, err := d.responsesBody(req)
+	if err != nil {
+		return model.Response{}, &model.Error{Class: model.ClassFatal, Message: err.Error(), Err: err}
+	}
+	stream := d.responses.NewStreaming(ctx, responses.ResponseNewParams{}, option.WithRequestBody("application/json", body))
 	defer stream.Close()
-	c := responsesCollector{items: make(map[int64]*responseItem)}
-	for stream.Next() {
+	c := responsesCollector{provider: d.responsesTag(), items: make(map[int64]*responseItem)}
+	for !c.guard.Stopped() && stream.Next() {
 		dog.Feed()
 		if err := c.add(stream.Current()); err != nil {
 			return model.Response{}, err
@@ -30,85 +35,64 @@ func (d *Driver) completeResponses(ctx context.Context, dog *model.Watchdog, req
 	if err := stream.Err(); err != nil {
 		return model.Response{}, classify(ctx, err)
 	}
-	if !c.ended {
+	if !c.ended && !c.guard.Stopped() {
 		return model.Response{}, model.FromTransport(ctx, model.ErrCutStream)
 	}
-	return c.response(), nil
+	r := c.response()
+	d.findCalls(&r, req)
+	model.CutLast(&r)
+	c.guard.Apply(&r, req)
+	return model.Seal(r, req, d.Name(), d.cfg.Window)
 }
 
-// responsesParams maps a request. Nothing is stored on the server, so OpenAI
-// is asked for its reasoning in encrypted form; other servers do not know that.
-func (d *Driver) responsesParams(req model.Request) responses.ResponseNewParams {
-	p := responses.ResponseNewParams{
-		Model: d.cfg.Model,
-		Store: sdk.Bool(false),
-	}
-	if d.official {
+// responsesBody maps a request. Nothing is stored on the server, so its
+// reasoning is asked for in encrypted form where it has one.
+func (d *Driver) responsesBody(req model.Request) ([]byte, error) {
+	p := responses.ResponseNewParams{Model: d.cfg.Model, Store: sdk.Bool(false)}
+	if model.Is(d.can.EncryptedReasoning) {
 		p.Include = []responses.ResponseIncludable{responses.ResponseIncludableReasoningEncryptedContent}
 	}
-	if system := strings.Join(req.System, "\n\n"); system != "" {
-		p.Instructions = sdk.String(system)
+	system := req.System
+	if len(req.Tools) > 0 && !model.Is(d.can.Tools) {
+		req.Messages = inText(req.Messages)
+		if !req.NoCalls {
+			system = append(system[:len(system):len(system)], describe(req.Tools))
+		}
+		req.Tools = nil
 	}
-	for _, m := range req.Messages {
-		p.Input.OfInputItemList = append(p.Input.OfInputItemList, inputItems(m)...)
+	if text := strings.Join(system, "\n\n"); text != "" {
+		p.Instructions = sdk.String(text)
 	}
-	for _, t := range req.Tools {
-		tool := responses.ToolParamOfFunction(t.Name, parameters(t.Schema), false)
-		tool.OfFunction.Description = sdk.String(t.Description)
-		p.Tools = append(p.Tools, tool)
-	}
-	if req.NoCalls && len(p.Tools) > 0 {
-		p.ToolChoice.OfToolChoiceMode = param.NewOpt(responses.ToolChoiceOptionsNone)
-	}
+	d.responsesTools(&p, req)
 	if req.MaxOutputTokens > 0 {
 		p.MaxOutputTokens = sdk.Int(int64(req.MaxOutputTokens))
 	}
 	if d.cfg.Effort != "" {
 		p.Reasoning.Effort = shared.ReasoningEffort(d.cfg.Effort)
 	}
-	return p
-}
-
-// inputItems maps the parts of a message. Reasoning goes back only when
-// something of the same reply follows it: trailing, the server refuses it.
-func inputItems(m model.Message) []responses.ResponseInputItemUnionParam {
-	var items []responses.ResponseInputItemUnionParam
-	for i, part := range m.Parts {
-		switch part.Kind {
-		case model.PartText:
-			if part.Text != "" {
-				items = append(items, responses.ResponseInputItemParamOfMessage(part.Text, easyRole(m.Role)))
-			}
-		case model.PartThinking:
-			if part.Thinking.Provider == responsesProvider && followed(m.Parts[i+1:]) {
-				items = append(items, reasoning(part.Thinking.Data))
-			}
-		case model.PartToolCall:
-			items = append(items, responses.ResponseInputItemParamOfFunctionCall(arguments(part.Call), part.Call.ID, part.Call.Name))
-		case model.PartToolResult:
-			item := responses.ResponseInputItemParamOfFunctionCallOutput(output(part.Result))
-			item.OfFunctionCallOutput.CallID = sdk.String(part.Result.CallID)
-			items = append(items, item)
-		}
+	var list []inputItem
+	for _, m := range req.Messages {
+		list = append(list, d.inputItems(m)...)
 	}
-	return items
-}
-
-func followed(rest []model.Part) bool {
-	return slices.ContainsFunc(rest, func(p model.Part) bool {
-		return p.Kind == model.PartToolCall || p.Kind == model.PartText && p.Text != ""
-	})
-}
-
-// reasoning sends a stored item back byte for byte.
-func reasoning(data []byte) responses.ResponseInputItemUnionParam {
-	item := param.Override[responses.ResponseReasoningItemParam](json.RawMessage(data))
-	return responses.ResponseInputItemUnionParam{OfReasoning: &item}
-}
-
-func easyRole(r model.Role) responses.EasyInputMessageRole {
-	if r == model.RoleAssistant {
-		return responses.EasyInputMessageRoleAssistant
+	if model.Is(d.can.StrictAdjacency) {
+		list = adjacent(list)
 	}
-	return responses.EasyInputMessageRoleUser
+	return jsonstream.Body(p, map[string]any{"stream": true}, "input", wire(list))
+}
+
+func (d *Driver) responsesTools(p *responses.ResponseNewParams, req model.Request) {
+	for _, t := range req.Tools {
+		tool := responses.ToolParamOfFunction(t.Name, parameters(t.Schema), false)
+		tool.OfFunction.Description = sdk.String(t.Description)
+		p.Tools = append(p.Tools, tool)
+	}
+	if len(p.Tools) == 0 {
+		return
+	}
+	if req.NoCalls {
+		p.ToolChoice.OfToolChoiceMode = param.NewOpt(responses.ToolChoiceOptionsNone)
+	}
+	if d.can.ParallelCalls != nil {
+		p.ParallelToolCalls = sdk.Bool(*d.can.ParallelCalls)
+	}
 }

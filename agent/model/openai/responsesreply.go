@@ -14,17 +14,20 @@ import (
 // responseItem is one output item; until done it holds what streamed so far.
 type responseItem struct {
 	item responses.ResponseOutputItemUnion
-	args strings.Builder
+	args strings.Builder // of a call
+	text strings.Builder // of a message
 	done bool
 }
 
 // responsesCollector puts the events of one reply together.
 type responsesCollector struct {
-	items  map[int64]*responseItem
-	status string
-	reason string // why it is incomplete
-	usage  model.Usage
-	ended  bool
+	provider string
+	guard    model.Guard
+	items    map[int64]*responseItem
+	status   string
+	reason   string // why it is incomplete
+	usage    model.Usage
+	ended    bool
 }
 
 func (c *responsesCollector) add(e responses.ResponseStreamEventUnion) error {
@@ -32,9 +35,17 @@ func (c *responsesCollector) add(e responses.ResponseStreamEventUnion) error {
 	case "response.output_item.added":
 		c.items[e.OutputIndex] = &responseItem{item: e.Item}
 	case "response.function_call_arguments.delta":
+		c.guard.Args(e.Delta)
 		if i := c.items[e.OutputIndex]; i != nil {
 			i.args.WriteString(e.Delta)
 		}
+	case "response.output_text.delta":
+		c.guard.Text(e.Delta)
+		if i := c.items[e.OutputIndex]; i != nil {
+			i.text.WriteString(e.Delta)
+		}
+	case "response.reasoning_summary_text.delta", "response.reasoning_text.delta":
+		c.guard.Thinking(e.Delta)
 	case "response.output_item.done":
 		c.items[e.OutputIndex] = &responseItem{item: e.Item, done: true}
 	case "response.completed", "response.incomplete":
@@ -63,23 +74,20 @@ func (c *responsesCollector) response() model.Response {
 			r.StopReason = model.StopRefusal
 		}
 	}
-	order := slices.Sorted(maps.Keys(c.items))
-	for n, index := range order {
-		item := c.items[index]
-		cut := !item.done || r.StopReason == model.StopMaxTokens && n == len(order)-1
-		c.addItem(&r, item, cut)
+	for _, index := range slices.Sorted(maps.Keys(c.items)) {
+		c.addItem(&r, c.items[index])
 	}
 	return r
 }
 
-func (c *responsesCollector) addItem(r *model.Response, i *responseItem, cut bool) {
+func (c *responsesCollector) addItem(r *model.Response, i *responseItem) {
 	switch i.item.Type {
 	case "message":
-		c.addText(r, i.item)
+		c.addText(r, i)
 	case "reasoning":
 		if i.done {
 			r.Message.Parts = append(r.Message.Parts, model.Part{Kind: model.PartThinking,
-				Thinking: &model.Thinking{Provider: responsesProvider, Data: []byte(i.item.RawJSON())}})
+				Thinking: &model.Thinking{Provider: c.provider, Data: []byte(i.item.RawJSON())}})
 		}
 	case "function_call":
 		args := i.item.Arguments.OfString
@@ -87,7 +95,8 @@ func (c *responsesCollector) addItem(r *model.Response, i *responseItem, cut boo
 			args = i.args.String()
 		}
 		r.Message.Parts = append(r.Message.Parts, model.Part{Kind: model.PartToolCall, Call: &model.ToolCall{
-			ID: i.item.CallID, Name: i.item.Name, Arguments: json.RawMessage(args), Cut: cut,
+			ID: i.item.CallID, Name: i.item.Name, Arguments: json.RawMessage(args),
+			Cut: !i.done || i.item.Status == "incomplete",
 		}})
 		if r.StopReason == model.StopEnd {
 			r.StopReason = model.StopToolUse
@@ -95,8 +104,12 @@ func (c *responsesCollector) addItem(r *model.Response, i *responseItem, cut boo
 	}
 }
 
-func (c *responsesCollector) addText(r *model.Response, item responses.ResponseOutputItemUnion) {
-	for _, content := range item.Content {
+func (c *responsesCollector) addText(r *model.Response, i *responseItem) {
+	if !i.done && i.text.Len() > 0 {
+		r.Message.Parts = append(r.Message.Parts, model.Part{Kind: model.PartText, Text: i.text.String()})
+		return
+	}
+	for _, content := range i.item.Content {
 		switch content.Type {
 		case "output_text":
 			if content.Text != "" {
