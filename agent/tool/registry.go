@@ -67,7 +67,8 @@ func (r *Registry) Spec(name string) (Spec, bool) {
 
 // Forget tells a tool that the result of a call is no longer in view.
 func (r *Registry) Forget(name string, args json.RawMessage) {
-	e, ok := r.tools[name]
+	c := r.Unwrap(Call{Name: name, Args: args})
+	e, ok := r.tools[c.Name]
 	if !ok {
 		return
 	}
@@ -75,7 +76,7 @@ func (r *Registry) Forget(name string, args json.RawMessage) {
 	if !ok {
 		return
 	}
-	if clean, faults := e.validator.Check(args); len(faults) == 0 {
+	if clean, faults := e.validator.Check(c.Args); len(faults) == 0 {
 		f.Forget(clean)
 	}
 }
@@ -87,6 +88,9 @@ func (r *Registry) Check(c Call) (json.RawMessage, *Result) {
 		res := Failf(CodeTruncatedArgs, "your reply ended inside the arguments of this call, so it was not run").
 			Suggest("send it again, in smaller pieces if it is long")
 		return nil, finished(res, 0)
+	}
+	if c.Name == UseName {
+		return nil, finished(Failf(CodeInvalidArgs, `arguments are {"tool": one of the listed names, "args": {…}}`), 0)
 	}
 	e, ok := r.tools[c.Name]
 	if !ok {
@@ -102,6 +106,7 @@ func (r *Registry) Check(c Call) (json.RawMessage, *Result) {
 
 // Run validates and runs one call. The Result is always fit to store and send.
 func (r *Registry) Run(ctx context.Context, c Call) Result {
+	c = r.Unwrap(c)
 	args, failed := r.Check(c)
 	if failed != nil {
 		return *failed
@@ -112,7 +117,7 @@ func (r *Registry) Run(ctx context.Context, c Call) Result {
 	if res.Code == CodeInternal && e.spec.Effect == EffectRead && ctx.Err() == nil {
 		res = e.run(ctx, args)
 	}
-	res.Duration = time.Since(start)
+	res.DurationMS = time.Since(start).Milliseconds()
 	return *finished(res, e.spec.OutputBytes)
 }
 

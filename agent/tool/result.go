@@ -2,7 +2,6 @@ package tool
 
 import (
 	"fmt"
-	"time"
 )
 
 // Code is the machine-readable end of a call.
@@ -56,12 +55,15 @@ type Result struct {
 	Message string `json:"message,omitempty"`
 	// Data is a tool's structured answer (its package names the type), for
 	// the agent and the journal; the model does not see it.
-	Data        any           `json:"data,omitempty"`
-	Truncated   *Truncation   `json:"truncated,omitempty"`
-	Suggestions []string      `json:"suggestions,omitempty"`
-	Retryable   bool          `json:"retryable,omitempty"`
-	Duration    time.Duration `json:"duration_ns,omitempty"`
-	Effects     []FileEffect  `json:"effects,omitempty"`
+	Data        any          `json:"data,omitempty"`
+	Truncated   *Truncation  `json:"truncated,omitempty"`
+	Suggestions []string     `json:"suggestions,omitempty"`
+	Retryable   bool         `json:"retryable,omitempty"`
+	DurationMS  int64        `json:"duration_ms,omitempty"`
+	Effects     []FileEffect `json:"effects,omitempty"`
+	// Progress says that something outside of the files moved on since the
+	// same was last asked: a process printed more.
+	Progress bool `json:"progress,omitempty"`
 }
 
 // Truncation says what of an output is shown.

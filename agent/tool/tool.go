@@ -47,6 +47,9 @@ type Spec struct {
 	Schema *jsonschema.Schema
 	Tier   Tier
 	Effect Effect
+	// Rare offers the tool through [UseName], by a line of its own, instead of
+	// by its whole schema.
+	Rare bool
 	// Timeout ends the call's context; zero means [DefaultTimeout], negative
 	// none (the tool has clocks of its own).
 	Timeout time.Duration
