@@ -1,6 +1,8 @@
 package edit
 
 import (
+	"context"
+	"fmt"
 	"strings"
 
 	"github.com/greenwright/greenwright/agent/tool"
@@ -14,6 +16,8 @@ type Request struct {
 	Expected int  // how many places there should be; zero means unsaid
 	// Bytes restricts matching to exact bytes, for text whose encoding is unknown.
 	Bytes bool
+	// Path names the language of the file in messages; it may be empty.
+	Path string
 }
 
 // Step names the rule that found the place.
@@ -53,14 +57,39 @@ type place struct {
 	text     string
 }
 
-// Apply makes the edit in memory. The error is always a *[RefusalError].
-func Apply(body string, req Request) (Applied, error) {
+func refusef(code tool.Code, format string, args ...any) *RefusalError {
+	return &RefusalError{Code: code, Message: fmt.Sprintf(format, args...)}
+}
+
+// maxLines is how many lines a file may have to be edited: what is kept for
+// each line would otherwise outgrow the file many times over.
+const maxLines = 1_000_000
+
+func tooManyLines(body string) *RefusalError {
+	if strings.Count(body, "\n") <= maxLines {
+		return nil
+	}
+	return refusef(tool.CodeFileTooLarge, "the file has more than %d lines; change it with run_command", maxLines)
+}
+
+// Apply makes the edit in memory. When ctx ends, the search ends as if there
+// were nothing more to find. The error is always a *[RefusalError].
+func Apply(ctx context.Context, body string, req Request) (Applied, error) {
 	req.Old, req.New = normalise(req.Old), normalise(req.New)
 	if r := vet(req); r != nil {
 		return Applied{}, r
 	}
-	v := newView(body)
+	if r := tooManyLines(body); r != nil {
+		return Applied{}, r
+	}
+	if r := lostCharacter(body, req.New); r != nil {
+		return Applied{}, r
+	}
+	v := newView(body, newEffort(ctx))
 	step, places := find(v, req)
+	if v.work.spent() {
+		return Applied{}, notSearched()
+	}
 	if r := judge(v, req, places); r != nil {
 		return Applied{}, r
 	}
@@ -69,6 +98,13 @@ func Apply(body string, req Request) (Applied, error) {
 		return Applied{}, &RefusalError{Code: tool.CodeNoChange, Message: "the file already reads like this"}
 	}
 	return Applied{Body: out, Step: step, Changes: v.changes(places)}, nil
+}
+
+// notSearched is said when the time was up before a place was found for sure.
+func notSearched() *RefusalError {
+	r := refusef(tool.CodeNoMatch, "the search took too long and was not carried further; nothing was changed")
+	r.Hints = []string{"send lines that are exactly as in the file, and fewer of them"}
+	return r
 }
 
 // vet refuses requests that are wrong whatever the file holds.
@@ -94,9 +130,9 @@ func judge(v *view, req Request, places []place) *RefusalError {
 	case len(places) == 0:
 		return noMatch(v, req)
 	case req.Expected > 0 && len(places) != req.Expected:
-		return ambiguous(v, places, "%d places match, but expected_count says otherwise", len(places))
+		return ambiguous(v, req.Path, places, "%d places match, but expected_count says otherwise", len(places))
 	case len(places) > 1 && !req.All && req.Expected == 0:
-		return ambiguous(v, places, "%d places match", len(places))
+		return ambiguous(v, req.Path, places, "%d places match", len(places))
 	}
 	for _, p := range places {
 		if oversized(v.lf[p.from:p.to], req.Old) {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/greenwright/greenwright/agent/tool"
 	"github.com/greenwright/greenwright/agent/tool/edit"
+	"github.com/greenwright/greenwright/agent/tool/workspace"
 )
 
 func TestApply(t *testing.T) {
@@ -54,12 +55,14 @@ func TestApply(t *testing.T) {
 		{"near miss refused", "foo(a, b)\n", edit.Request{Old: "foo(a,b)", New: "bar()"}, "", "", tool.CodeNoMatch},
 		{"placeholder", "a\n", edit.Request{Old: "a", New: "b\n// ... rest of code unchanged ..."}, "", "", tool.CodePlaceholder},
 		{"spread is no placeholder", "a\n", edit.Request{Old: "a", New: "f(a, ...rest)"}, "f(a, ...rest)\n", edit.StepExact, ""},
+		{"lost character", "a\n", edit.Request{Old: "a", New: "caf\ufffd"}, "", "", tool.CodeNotUTF8},
+		{"a character lost before", "a \ufffd\n", edit.Request{Old: "a \ufffd", New: "b \ufffd"}, "b \ufffd\n", edit.StepExact, ""},
 		{"raw bytes", "caf\xe9 x\n", edit.Request{Old: "x", New: "y", Bytes: true}, "caf\xe9 y\n", edit.StepExact, ""},
 		{"raw bytes are exact", "caf\xe9 x \n", edit.Request{Old: "  x\n", New: "y", Bytes: true}, "", "", tool.CodeNoMatch},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			got, err := edit.Apply(c.body, c.req)
+			got, err := edit.Apply(t.Context(), c.body, c.req)
 			if c.code != "" {
 				r, _ := errors.AsType[*edit.RefusalError](err)
 				if r == nil || r.Code != c.code {
@@ -79,7 +82,7 @@ func TestApply(t *testing.T) {
 
 func TestNoMatchShowsTheNearestPlace(t *testing.T) {
 	body := "one\ntwo\n\tthree\nfour\nfive\n"
-	_, err := edit.Apply(body, edit.Request{Old: "two\n  three!\nfour\n", New: "x\n"})
+	_, err := edit.Apply(t.Context(), body, edit.Request{Old: "two\n  three!\nfour\n", New: "x\n"})
 	r, _ := errors.AsType[*edit.RefusalError](err)
 	if r == nil {
 		t.Fatal(err)
@@ -89,11 +92,11 @@ func TestNoMatchShowsTheNearestPlace(t *testing.T) {
 			t.Errorf("detail lacks %q:\n%s", want, r.Detail)
 		}
 	}
-	_, err = edit.Apply("a line of text\n", edit.Request{Old: "    1│a line of text", New: "x"})
+	_, err = edit.Apply(t.Context(), "a line of text\n", edit.Request{Old: "    1│a line of text", New: "x"})
 	if err == nil || !strings.Contains(err.Error(), "line numbers") {
 		t.Errorf("error %v", err)
 	}
-	_, err = edit.Apply("x\nthe new content\n", edit.Request{Old: "the old content!", New: "the new content"})
+	_, err = edit.Apply(t.Context(), "x\nthe new content\n", edit.Request{Old: "the old content!", New: "the new content"})
 	if err == nil || !strings.Contains(err.Error(), "already there, at line 2") {
 		t.Errorf("error %v", err)
 	}
@@ -108,7 +111,7 @@ func FuzzApply(f *testing.F) {
 	f.Add("\n\r\n\r", "\n", "\r\n\n", true)
 	f.Add("“a”\n", "\"a\"", "b", false)
 	f.Fuzz(func(t *testing.T, body, old, text string, all bool) {
-		got, err := edit.Apply(body, edit.Request{Old: old, New: text, All: all})
+		got, err := edit.Apply(t.Context(), body, edit.Request{Old: old, New: text, All: all})
 		if err != nil {
 			if got.Body != "" {
 				t.Fatal("a refusal with a body")
@@ -118,25 +121,37 @@ func FuzzApply(f *testing.F) {
 		if got.Body == body {
 			t.Fatal("applied without a change")
 		}
-		before, after := splitAfter(body), splitAfter(got.Body)
-		oldAt, newAt := 0, 0
-		for _, c := range got.Changes {
-			keep := c.From - oldAt
-			if keep < 0 || newAt+keep > len(after) {
-				t.Fatalf("changes %+v do not fit", got.Changes)
-			}
-			if diff := cmp.Diff(before[oldAt:c.From], after[newAt:newAt+keep]); diff != "" {
-				t.Fatalf("bytes outside of the edit changed: %s", diff)
-			}
-			oldAt, newAt = c.From+c.Old, newAt+keep+c.New
-		}
-		if newAt > len(after) || oldAt > len(before) || cmp.Diff(before[oldAt:], after[newAt:]) != "" {
-			t.Fatalf("bytes after the edit changed: %q to %q, %+v", body, got.Body, got.Changes)
-		}
+		checkOutside(t, body, got.Body, got.Changes)
 		if !all && strings.Count(body, old) == 1 && !strings.Contains(body+old+text, "\r") && got.Body != strings.Replace(body, old, text, 1) {
 			t.Fatalf("%q is not the exact replacement of %q by %q in %q", got.Body, old, text, body)
 		}
 	})
+}
+
+// checkOutside fails when a line outside of the changes is not as it was.
+func checkOutside(t *testing.T, old, text string, changes []workspace.Change) {
+	t.Helper()
+	before, after := splitAfter(old), splitAfter(text)
+	oldAt, newAt := 0, 0
+	for _, c := range changes {
+		keep := c.From - oldAt
+		if keep < 0 || newAt+keep > len(after) {
+			t.Fatalf("changes %+v do not fit", changes)
+		}
+		if diff := cmp.Diff(before[oldAt:c.From], after[newAt:newAt+keep]); diff != "" && !onlyEnds(before[oldAt:c.From], after[newAt:newAt+keep]) {
+			t.Fatalf("bytes outside of the edit changed: %s", diff)
+		}
+		oldAt, newAt = c.From+c.Old, newAt+keep+c.New
+	}
+	if newAt > len(after) || oldAt > len(before) || cmp.Diff(before[oldAt:], after[newAt:]) != "" {
+		t.Fatalf("bytes after the edit changed: %q to %q, %+v", old, text, changes)
+	}
+}
+
+// onlyEnds says that the last line only got the newline that it lacked.
+func onlyEnds(before, after []string) bool {
+	n := len(before) - 1
+	return !strings.HasSuffix(before[n], "\n") && cmp.Equal(before[:n], after[:n]) && strings.TrimRight(after[n], "\r\n") == strings.TrimRight(before[n], "\r")
 }
 
 func splitAfter(s string) []string {

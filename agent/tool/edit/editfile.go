@@ -22,18 +22,20 @@ type editArgs struct {
 	New      string `json:"new_string" jsonschema:"the text to put in its place"`
 	All      bool   `json:"replace_all,omitempty" jsonschema:"replace every place"`
 	Expected int    `json:"expected_count,omitempty" jsonschema:"how many places there should be"`
+	Confirm  bool   `json:"confirm_large_delete,omitempty" jsonschema:"say that removing most of a large file is meant"`
 }
 
 // NewEdit makes the edit_file tool over ws.
 func NewEdit(ws *workspace.Workspace) tool.Tool {
 	e := editor{ws: ws}
-	return tool.Typed(tool.Spec{
+	t := tool.Typed(tool.Spec{
 		Name:        "edit_file",
 		Description: editDescription,
 		Schema:      tool.SchemaFor[editArgs](func(s *jsonschema.Schema) { tool.Range("expected_count", 1, 10_000)(s) }),
 		Tier:        tool.TierPatch,
 		Effect:      tool.EffectWrite,
 	}, e.edit)
+	return forgetting(ws, t, func(a editArgs, lose func(name, text string)) { lose(a.Path, a.New) })
 }
 
 type editor struct{ ws *workspace.Workspace }
@@ -45,7 +47,7 @@ type target struct {
 	text workspace.Text
 }
 
-func (e editor) edit(_ context.Context, a editArgs) tool.Result {
+func (e editor) edit(ctx context.Context, a editArgs) tool.Result {
 	p, err := e.ws.Resolve(a.Path)
 	if err != nil {
 		return workspace.Result(err)
@@ -58,17 +60,22 @@ func (e editor) edit(_ context.Context, a editArgs) tool.Result {
 	if t.text.Encoding == workspace.Raw && (!isASCII(a.Old) || !isASCII(a.New)) {
 		return tool.Failf(tool.CodeNotUTF8, "%s is not UTF-8: only plain ASCII text can be replaced in it", p.Name)
 	}
-	applied, err := Apply(t.text.Body, Request{
-		Old: a.Old, New: a.New, All: a.All, Expected: a.Expected, Bytes: t.text.Encoding == workspace.Raw,
+	work, cancel := context.WithTimeout(ctx, workLimit)
+	defer cancel()
+	applied, err := Apply(work, t.text.Body, Request{
+		Old: a.Old, New: a.New, All: a.All, Expected: a.Expected, Bytes: t.text.Encoding == workspace.Raw, Path: t.path.Name,
 	})
 	if err != nil {
-		return e.refused(t, err)
+		return e.refused(t, a, err)
 	}
-	moved, failed := e.checkSeen(t, applied)
+	moved, failed := checkSeen(e.ws, t.path, t.text.Body, applied.Changes)
 	if failed != nil {
 		return *failed
 	}
-	return e.write(t, applied, moved)
+	if failed := largeDelete(t.path.Name, t.text.Body, applied.Body, a.Confirm); failed != nil {
+		return *failed
+	}
+	return e.write(ctx, t, applied, moved)
 }
 
 func (e editor) load(p workspace.Path) (target, *tool.Result) {
@@ -76,6 +83,9 @@ func (e editor) load(p workspace.Path) (target, *tool.Result) {
 	if err != nil {
 		res := workspace.Result(err)
 		if res.Code == tool.CodeFileNotFound {
+			for _, twin := range e.ws.Twins(p) {
+				res = res.Suggest("%s", twin)
+			}
 			res = res.Suggest("write_file to create it")
 		}
 		return target{}, &res
@@ -89,20 +99,19 @@ func (e editor) load(p workspace.Path) (target, *tool.Result) {
 }
 
 // refused turns a refusal into a result; a file that was never shown says so
-// rather than that the text is not in it.
-func (e editor) refused(t target, err error) tool.Result {
+// rather than that the text is not in it, and text that an own edit took out
+// names the edit.
+func (e editor) refused(t target, a editArgs, err error) tool.Result {
 	r, ok := errors.AsType[*RefusalError](err)
-	if !ok {
-		return workspace.Result(err)
+	if ok && r.Code == tool.CodeNoMatch {
+		if !e.ws.Reads().Known(t.path.Real) {
+			return notRead(t.path)
+		}
+		if n, found := e.ws.Reads().Removed(t.path.Real, a.Old); found {
+			r.Message += fmt.Sprintf(": your edit number %d of this file took it out", n)
+		}
 	}
-	if r.Code == tool.CodeNoMatch && !e.ws.Reads().Known(t.path.Real) {
-		return notRead(t.path)
-	}
-	res := tool.Failf(r.Code, "%s: %s", t.path.Name, r.Message).WithDetail(r.Detail)
-	for _, h := range r.Hints {
-		res = res.Suggest("%s", h)
-	}
-	return res
+	return refusal(t.path.Name, err)
 }
 
 func notRead(p workspace.Path) tool.Result {
@@ -112,15 +121,14 @@ func notRead(p workspace.Path) tool.Result {
 
 // checkSeen refuses lines that the model has not seen as they are now. moved
 // says that the rest of the file changed since.
-func (e editor) checkSeen(t target, a Applied) (moved bool, failed *tool.Result) {
-	for _, c := range a.Changes {
-		switch e.ws.Reads().Covers(t.path.Real, t.text.Body, c.From, c.From+c.Old) {
+func checkSeen(ws *workspace.Workspace, p workspace.Path, body string, changes []workspace.Change) (moved bool, failed *tool.Result) {
+	for _, c := range changes {
+		switch ws.Reads().Covers(p.Real, body, c.From, c.From+c.Old) {
 		case workspace.NotRead:
-			res := notRead(t.path)
+			res := notRead(p)
 			return false, &res
 		case workspace.Stale:
-			res := tool.Failf(tool.CodeStaleFile, "%s changed since you read it, in the lines to change", t.path.Name).
-				Suggest("read_file again")
+			res := stale(ws, p, body)
 			return false, &res
 		case workspace.Moved:
 			moved = true
@@ -130,14 +138,34 @@ func (e editor) checkSeen(t target, a Applied) (moved bool, failed *tool.Result)
 	return moved, nil
 }
 
-func (e editor) write(t target, a Applied, moved bool) tool.Result {
-	effect, err := e.ws.Replace(t.path, t.text.Encode(a.Body))
+// maxStaleLines is how long the difference since a read may be to be shown.
+const maxStaleLines = 40
+
+// stale says that somebody else changed the file, and shows what, if short.
+func stale(ws *workspace.Workspace, p workspace.Path, body string) tool.Result {
+	res := tool.Failf(tool.CodeStaleFile, "%s changed since you read it, in the lines to change: a command or a formatter did it, not an edit of yours", p.Name).
+		Suggest("read_file again")
+	last, known := ws.Reads().Last(p.Real)
+	if !known {
+		return res
+	}
+	diff := shownDiff(last, body, lineChanges(last, body))
+	if strings.Count(diff, "\n") > maxStaleLines {
+		return res
+	}
+	return res.WithDetail("What changed since:\n" + diff)
+}
+
+func (e editor) write(ctx context.Context, t target, a Applied, moved bool) tool.Result {
+	content := t.text.Encode(a.Body)
+	effects, err := e.ws.Commit(ctx, []workspace.FileChange{{Path: t.path, Content: content, Before: t.file.Bytes}})
 	if err != nil {
 		return workspace.Result(err)
 	}
 	e.ws.Reads().Edited(t.path.Real, t.text.Body, a.Body, a.Changes)
-	res := tool.OKText(report(t, a, moved))
-	res.Effects = []tool.FileEffect{effect}
+	faults := newFaults(t.path.Name, t.file.Bytes, content)
+	res := tool.OKText(report(t, a, moved) + tellTwins(e.ws, t.path) + tellFaults(faults))
+	res.Effects, res.Data = effects, Edited{Syntax: faults}
 	return res
 }
 

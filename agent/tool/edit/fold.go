@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+
+	"github.com/greenwright/greenwright/agent/tool"
 )
 
 // fold writes typographic quotes, dashes and spaces as their ASCII forms.
@@ -51,6 +53,19 @@ func visible(line string) string {
 		}
 	}
 	return b.String()
+}
+
+// lostCharacter says that a text has the replacement character, which stands
+// for bytes that somebody could not read, where the old text has none: writing
+// it would lose what was meant.
+func lostCharacter(old, text string) *RefusalError {
+	const replacement = "\ufffd"
+	if !strings.Contains(text, replacement) || strings.Contains(old, replacement) {
+		return nil
+	}
+	r := refusef(tool.CodeNotUTF8, "the new text has U+FFFD, the sign for a character that was lost on the way; nothing was written")
+	r.Hints = []string{"write the character that is meant, or its escape in the language of the file"}
+	return r
 }
 
 // placeholder finds a line of text that stands for code left out and does not

@@ -15,6 +15,9 @@ func matchIndent(v *view, b block) []place {
 		return nil // not all were looked at, so none can be called the only one
 	}
 	for _, at := range found {
+		if v.work.spent() {
+			return nil
+		}
 		shift, ok := findShift(lines[at:at+len(b.old)], b.old)
 		if !ok {
 			continue

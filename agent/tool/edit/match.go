@@ -21,6 +21,9 @@ func find(v *view, req Request) (Step, []place) {
 		{StepBlankEnds, matchBlankEnds},
 	}
 	for _, c := range chain {
+		if v.work.spent() {
+			return c.step, nil
+		}
 		if places := c.match(v, b); len(places) > 0 {
 			if req.All || req.Expected > 0 {
 				places = disjoint(places)
@@ -35,9 +38,10 @@ func find(v *view, req Request) (Step, []place) {
 // they make it ambiguous.
 func exact(v *view, old, text string, all bool) []place {
 	var places []place
+	want := newNeedle(old)
 	for at := 0; ; {
-		i := strings.Index(v.lf[at:], old)
-		if i < 0 {
+		i := want.in(v.lf[at:])
+		if i < 0 || v.work.spent() {
 			return places
 		}
 		at += i
@@ -71,6 +75,9 @@ type block struct {
 	empty      bool // new is nothing at all
 	all        bool
 }
+
+// pairs says which old line each new line is.
+func (b block) pairs(work *effort) []int { return work.align(b.old, b.new) }
 
 func newBlock(req Request) block {
 	b := block{
@@ -116,8 +123,9 @@ func candidates(v *view, b block, canon func(string) string) []int {
 func search(text, want string, starts []int, all bool) []int {
 	var found []int
 	line := 0
+	pattern := newNeedle(want)
 	for at := 0; ; at++ {
-		i := strings.Index(text[at:], want)
+		i := pattern.in(text[at:])
 		if i < 0 || (!all && len(found) > maxPlaces) {
 			return found
 		}
@@ -135,7 +143,7 @@ func search(text, want string, starts []int, all bool) []int {
 // placeAt is the place of b at a line; transform makes the new lines fit in.
 func placeAt(v *view, b block, line int, transform func(string) string) place {
 	lines := strings.Split(v.lf[v.starts[line]:endOfLine(v, line+len(b.old)-1)], "\n")
-	from := align(b.old, b.new)
+	from := b.pairs(v.work)
 	merged := make([]string, len(b.new))
 	for i, l := range b.new {
 		if from[i] >= 0 {
@@ -176,6 +184,9 @@ func trimEnd(s string) string { return strings.TrimRight(s, " \t") }
 func matchTrailing(v *view, b block) []place {
 	var places []place
 	for _, line := range candidates(v, b, trimEnd) {
+		if v.work.spent() {
+			return nil
+		}
 		places = append(places, placeAt(v, b, line, same))
 	}
 	return places
@@ -185,6 +196,9 @@ func matchTypographic(v *view, b block) []place {
 	var places []place
 	canon := func(s string) string { return trimEnd(fold(s)) }
 	for _, line := range candidates(v, b, canon) {
+		if v.work.spent() {
+			return nil
+		}
 		places = append(places, placeAt(v, b, line, same))
 	}
 	return places

@@ -42,3 +42,27 @@ func writeLines(b *strings.Builder, mark byte, lines []string, from, to int) {
 		fmt.Fprintf(b, "%c%5d│%s\n", mark, i+1, shorten(workspace.ShowLine(lines[i])))
 	}
 }
+
+// lineChanges finds the changed runs of lines between two bodies.
+func lineChanges(before, after string) []workspace.Change {
+	a, b := workspace.SplitLines(before), workspace.SplitLines(after)
+	pairs, _ := align(a, b, maxAligned)
+	var list []workspace.Change
+	at, j := 0, 0
+	for j <= len(b) {
+		start := j
+		for j < len(b) && pairs[j] < 0 {
+			j++
+		}
+		next := len(a)
+		if j < len(b) {
+			next = pairs[j]
+		}
+		if j > start || next > at {
+			list = append(list, workspace.Change{From: at, Old: next - at, New: j - start})
+		}
+		at = next + 1
+		j++
+	}
+	return list
+}

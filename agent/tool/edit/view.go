@@ -14,10 +14,13 @@ type view struct {
 	lf     string
 	crlf   []bool // for each newline of lf
 	starts []int  // offset of each line of lf
+	split  []string
+	work   *effort
 }
 
-func newView(body string) *view {
-	v := &view{starts: []int{0}}
+func newView(body string, work *effort) *view {
+	newlines := strings.Count(body, "\n")
+	v := &view{work: work, starts: make([]int, 1, newlines+1), crlf: make([]bool, 0, newlines)}
 	var b strings.Builder
 	b.Grow(len(body))
 	for i := 0; i < len(body); i++ {
@@ -37,7 +40,12 @@ func newView(body string) *view {
 
 // lines are the lines without their newlines; the piece after the last newline
 // counts even when it is empty.
-func (v *view) lines() []string { return strings.Split(v.lf, "\n") }
+func (v *view) lines() []string {
+	if v.split == nil {
+		v.split = strings.Split(v.lf, "\n")
+	}
+	return v.split
+}
 
 // lineAt is the zero-based line that holds the offset.
 func (v *view) lineAt(offset int) int {
@@ -83,7 +91,7 @@ func (v *view) emit(b *strings.Builder, text string, crlf []bool) {
 func (v *view) newEnds(p place) []bool {
 	oldLines, newLines := strings.Split(v.lf[p.from:p.to], "\n"), strings.Split(p.text, "\n")
 	oldEnds := v.ends(p.from, p.to)
-	from := align(oldLines, newLines)
+	from := v.work.align(oldLines, newLines)
 	ends := make([]bool, len(newLines)-1)
 	last := 0 // the old line after the last one used
 	for i := range ends {

@@ -31,17 +31,18 @@ type writeArgs struct {
 // NewWrite makes the write_file tool over ws.
 func NewWrite(ws *workspace.Workspace) tool.Tool {
 	w := writer{ws: ws}
-	return tool.Typed(tool.Spec{
+	t := tool.Typed(tool.Spec{
 		Name:        "write_file",
 		Description: writeDescription,
 		Tier:        tool.TierPatch,
 		Effect:      tool.EffectWrite,
 	}, w.run)
+	return forgetting(ws, t, func(a writeArgs, lose func(name, text string)) { lose(a.Path, a.Content) })
 }
 
 type writer struct{ ws *workspace.Workspace }
 
-func (w writer) run(_ context.Context, a writeArgs) tool.Result {
+func (w writer) run(ctx context.Context, a writeArgs) tool.Result {
 	p, err := w.ws.Resolve(a.Path)
 	if err != nil {
 		return workspace.Result(err)
@@ -51,12 +52,15 @@ func (w writer) run(_ context.Context, a writeArgs) tool.Result {
 	fault, isFault := errors.AsType[*workspace.FaultError](err)
 	switch {
 	case err == nil:
-		return w.overwrite(p, f, a)
+		return w.overwrite(ctx, p, f, a)
 	case isFault && fault.Code == tool.CodeFileNotFound:
 		if line, found := placeholder("", a.Content); found {
 			return isPlaceholder(line)
 		}
-		return w.put(p, workspace.Text{Encoding: workspace.UTF8}, a.Content, "Created")
+		if r := lostCharacter("", a.Content); r != nil {
+			return refusal(p.Name, r)
+		}
+		return w.put(ctx, p, workspace.Text{Encoding: workspace.UTF8}, a.Content, nil)
 	}
 	return workspace.Result(err)
 }
@@ -67,7 +71,7 @@ func isPlaceholder(line string) tool.Result {
 }
 
 // overwrite replaces a file that the model has seen whole.
-func (w writer) overwrite(p workspace.Path, f workspace.File, a writeArgs) tool.Result {
+func (w writer) overwrite(ctx context.Context, p workspace.Path, f workspace.File, a writeArgs) tool.Result {
 	if !a.Overwrite {
 		return tool.Failf(tool.CodeFileExists, "%s exists", p.Name).
 			Suggest("edit_file to change a part of it, or set overwrite after reading it")
@@ -79,18 +83,27 @@ func (w writer) overwrite(p workspace.Path, f workspace.File, a writeArgs) tool.
 	if text.Encoding == workspace.Raw {
 		return tool.Failf(tool.CodeNotUTF8, "%s is not UTF-8 and would be re-encoded", p.Name)
 	}
-	if !w.ws.Reads().Whole(p.Real, text.Body) {
-		return tool.Failf(tool.CodeNotRead, "%s has not been read whole as it is now", p.Name).Suggest("read_file first")
+	switch w.ws.Reads().Covers(p.Real, text.Body, 0, len(workspace.SplitLines(text.Body))) {
+	case workspace.NotRead:
+		return tool.Failf(tool.CodeNotRead, "%s has not been read whole", p.Name).Suggest("read_file first")
+	case workspace.Stale, workspace.Moved:
+		return stale(w.ws, p, text.Body)
+	case workspace.Fresh:
+	}
+	if r := lostCharacter(text.Body, a.Content); r != nil {
+		return refusal(p.Name, r)
 	}
 	if line, found := placeholder(text.Body, a.Content); found {
 		return isPlaceholder(line)
 	}
-	before, after := len(workspace.SplitLines(text.Body)), len(workspace.SplitLines(a.Content))
-	if before > largeFileLines && float64(after) < float64(before)*keepShareOfFile && !a.Confirm {
-		return tool.Failf(tool.CodeConflict, "this would leave %d of the %d lines of %s", after, before, p.Name).
-			Suggest("set confirm_large_delete if that is meant")
+	if failed := largeDelete(p.Name, text.Body, a.Content, a.Confirm); failed != nil {
+		return *failed
 	}
-	return w.put(p, text, sameEnds(text.Body, a.Content), "Replaced")
+	content := sameEnds(text.Body, a.Content)
+	if text.Body == content {
+		return tool.Failf(tool.CodeNoChange, "%s already has this content", p.Name)
+	}
+	return w.put(ctx, p, text, content, f.Bytes)
 }
 
 // sameEnds gives content the line ends of a file whose lines all end in CRLF.
@@ -102,17 +115,22 @@ func sameEnds(old, content string) string {
 	return strings.ReplaceAll(normalise(content), "\n", "\r\n")
 }
 
-func (w writer) put(p workspace.Path, text workspace.Text, content, verb string) tool.Result {
-	if text.Body == content && verb == "Replaced" {
-		return tool.Failf(tool.CodeNoChange, "%s already has this content", p.Name)
-	}
-	effect, err := w.ws.Replace(p, text.Encode(content))
+// put writes the file. A nil before is a file that does not exist yet.
+func (w writer) put(ctx context.Context, p workspace.Path, text workspace.Text, content string, before []byte) tool.Result {
+	data := text.Encode(content)
+	effects, err := w.ws.Commit(ctx, []workspace.FileChange{{Path: p, Content: data, Before: before}})
 	if err != nil {
 		return workspace.Result(err)
 	}
-	lines := len(workspace.SplitLines(content))
+	lines, verb := len(workspace.SplitLines(content)), "Created"
+	if before != nil {
+		verb = "Replaced"
+		w.ws.Reads().Edited(p.Real, text.Body, content, lineChanges(text.Body, content))
+	}
 	w.ws.Reads().Show(p.Real, content, 0, lines)
-	res := tool.OKText(fmt.Sprintf("%s %s: %d lines, %d bytes.", verb, p.Name, lines, len(content)))
-	res.Effects = []tool.FileEffect{effect}
+	faults := newFaults(p.Name, before, data)
+	said := fmt.Sprintf("%s %s: %d lines, %d bytes.\n", verb, p.Name, lines, len(data))
+	res := tool.OKText(said + tellTwins(w.ws, p) + tellFaults(faults))
+	res.Effects, res.Data = effects, Edited{Syntax: faults}
 	return res
 }

@@ -3,6 +3,7 @@ package workspace
 import (
 	"hash/maphash"
 	"slices"
+	"strings"
 	"sync"
 )
 
@@ -21,15 +22,20 @@ const (
 // which of its lines. Contents are compared, never times. It is safe for
 // concurrent use.
 type Reads struct {
-	seed maphash.Seed
+	seed   maphash.Seed
+	assume bool // see AssumeAll
 
-	mu     sync.Mutex // guards byPath
+	mu     sync.Mutex // guards byPath and kept
 	byPath map[string]*shown
+	kept   int // bytes of the bodies that are kept
 }
 
 type shown struct {
 	lines []uint64 // hashes of the lines as shown
 	seen  []bool   // which of them were shown
+	body  string   // the content as shown, empty when it is not kept
+	past  []string // the contents before the model's own edits, newest last
+	edits int      // how many own edits there were
 }
 
 func newReads() *Reads {
@@ -52,7 +58,13 @@ func (r *Reads) Show(path, body string, from, to int) {
 	defer r.mu.Unlock()
 	s := r.byPath[path]
 	if s == nil || !slices.Equal(s.lines, sums) {
-		s = &shown{lines: sums, seen: make([]bool, len(sums))}
+		next := &shown{lines: sums, seen: make([]bool, len(sums))}
+		if s != nil {
+			r.drop(s.body)
+			next.past, next.edits = s.past, s.edits
+		}
+		next.body = r.keep(body)
+		s = next
 		r.byPath[path] = s
 	}
 	for i := max(from, 0); i < min(to, len(s.seen)); i++ {
@@ -73,8 +85,39 @@ func (r *Reads) Forget(path string, from, to int) {
 	}
 }
 
+// ForgetText takes back the lines of a text wherever they stand together in a
+// file, whichever way they end: what an edit had written is no longer in view.
+func (r *Reads) ForgetText(path, text string) {
+	lines := SplitLines(strings.ReplaceAll(text, "\r\n", "\n"))
+	sums := make([][3]uint64, len(lines))
+	for i, l := range lines {
+		l = strings.TrimSuffix(l, "\n")
+		for n, end := range []string{"", "\n", "\r\n"} {
+			sums[i][n] = maphash.String(r.seed, l+end)
+		}
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	s := r.byPath[path]
+	if s == nil || len(sums) == 0 {
+		return
+	}
+	for at := 0; at+len(sums) <= len(s.lines); at++ {
+		n := 0
+		for n < len(sums) && slices.Contains(sums[n][:], s.lines[at+n]) {
+			n++
+		}
+		if n == len(sums) {
+			clear(s.seen[at : at+n])
+		}
+	}
+}
+
 // Known says that some line of the file was shown.
 func (r *Reads) Known(path string) bool {
+	if r.assume {
+		return true
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	s := r.byPath[path]
@@ -90,6 +133,9 @@ func (r *Reads) Whole(path, body string) bool {
 // Covers compares lines from..to of a file that now has this body with what
 // was shown.
 func (r *Reads) Covers(path, body string, from, to int) Coverage {
+	if r.assume {
+		return Fresh
+	}
 	sums := r.hash(SplitLines(body))
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -136,9 +182,21 @@ func (r *Reads) Edited(path, oldBody, newBody string, changes []Change) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	before := make([]bool, len(oldSums))
-	if s := r.byPath[path]; s != nil && slices.Equal(s.lines, oldSums) {
-		before = s.seen
+	next := &shown{lines: newSums}
+	if s := r.byPath[path]; s != nil {
+		if slices.Equal(s.lines, oldSums) {
+			before = s.seen
+		}
+		r.drop(s.body)
+		next.past, next.edits = s.past, s.edits
 	}
+	next.edits++
+	next.past = append(next.past, r.keep(oldBody))
+	if len(next.past) > maxPast {
+		r.drop(next.past[0])
+		next.past = slices.Delete(next.past, 0, 1)
+	}
+	next.body = r.keep(newBody)
 	after := make([]bool, 0, len(newSums))
 	at := 0
 	for _, c := range changes {
@@ -152,5 +210,6 @@ func (r *Reads) Edited(path, oldBody, newBody string, changes []Change) {
 	if len(after) != len(newSums) {
 		after = make([]bool, len(newSums))
 	}
-	r.byPath[path] = &shown{lines: newSums, seen: after}
+	next.seen = after
+	r.byPath[path] = next
 }

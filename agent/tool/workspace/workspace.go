@@ -6,11 +6,12 @@
 // (files, edit, search); it is the place to change when files are served from
 // somewhere else than the worker's disk.
 //
-// Invariants: the workspace is hostile. No path is compared as a string with
-// the root; symlinks are resolved by hand and must stay inside; `.git` at any
+// Invariants: the workspace is hostile. Whether a path is inside is never
+// decided by comparing strings (that only makes an absolute path relative); symlinks are resolved by hand and must stay inside; `.git` at any
 // depth is out of bounds, in any case; FIFOs, sockets and devices are never
 // opened; nothing in the workspace is executed or interpreted. Writes go to a
-// new file that is renamed, and keep mode and owner.
+// new file that is renamed, and keep mode and owner; several at once are made
+// all or none ([Workspace.Commit]).
 package workspace
 
 import (
@@ -20,6 +21,7 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"path/filepath"
 	"strings"
 	"sync"
 	"syscall"
@@ -28,8 +30,8 @@ import (
 )
 
 const (
-	// Mount is where the sandbox sees the workspace; paths below it are
-	// accepted and made relative.
+	// Mount is where the sandbox sees the workspace; paths below it, or below
+	// the directory that was opened, are accepted and made relative.
 	Mount = "/workspace"
 	// MaxFileBytes is the largest file that is read or written (RUNTIME 2).
 	MaxFileBytes = 10 << 20
@@ -63,6 +65,7 @@ func faultf(code tool.Code, format string, args ...any) *FaultError {
 // Workspace is one directory tree. It is safe for concurrent use.
 type Workspace struct {
 	root  *os.Root
+	dir   string // where the root is; only for recognising absolute paths
 	reads *Reads
 
 	mu    sync.Mutex // guards locks and names
@@ -76,7 +79,11 @@ func Open(dir string) (*Workspace, error) {
 	if err != nil {
 		return nil, fmt.Errorf("opening workspace: %w", err)
 	}
-	return &Workspace{root: root, reads: newReads(), locks: make(map[string]*sync.Mutex), names: make(map[string]named)}, nil
+	full, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("opening workspace: %w", err), root.Close())
+	}
+	return &Workspace{root: root, dir: filepath.ToSlash(full), reads: newReads(), locks: make(map[string]*sync.Mutex), names: make(map[string]named)}, nil
 }
 
 // Close releases the directory handle.
@@ -112,7 +119,7 @@ func (p Path) Linked() bool { return p.Name != p.Real }
 
 // Resolve checks a path as a model wrote it and follows its symlinks by hand.
 func (w *Workspace) Resolve(name string) (Path, error) {
-	clean, err := relative(name)
+	clean, err := w.relative(name)
 	if err != nil {
 		return Path{}, err
 	}
@@ -124,15 +131,15 @@ func (w *Workspace) Resolve(name string) (Path, error) {
 }
 
 // relative makes name relative to the root and refuses what cannot be.
-func relative(name string) (string, error) {
+func (w *Workspace) relative(name string) (string, error) {
 	if name == "" || len(name) > maxPath || strings.ContainsRune(name, 0) {
 		return "", faultf(tool.CodeInvalidArgs, "path is empty, too long or holds a NUL")
 	}
 	rel := name
-	if rest, ok := strings.CutPrefix(name, Mount); ok && (rest == "" || rest[0] == '/') {
-		rel = strings.TrimLeft(rest, "/")
-		if rel == "" {
-			rel = "."
+	for _, root := range []string{Mount, w.dir} {
+		if rest, ok := strings.CutPrefix(name, root); ok && (rest == "" || rest[0] == '/') {
+			rel = path.Join(".", rest)
+			break
 		}
 	}
 	if path.IsAbs(rel) {
@@ -176,7 +183,7 @@ func (w *Workspace) follow(rel string) (string, error) {
 		if err != nil {
 			return "", fmt.Errorf("reading link: %w", err)
 		}
-		inside, err := linkTarget(done, target)
+		inside, err := w.linkTarget(done, target)
 		if f, ok := errors.AsType[*FaultError](err); ok && f.Code == tool.CodeProtectedPath {
 			return "", f
 		}
@@ -190,11 +197,11 @@ func (w *Workspace) follow(rel string) (string, error) {
 }
 
 // linkTarget is where a link in dir leads, relative to the root.
-func linkTarget(dir, target string) (string, error) {
+func (w *Workspace) linkTarget(dir, target string) (string, error) {
 	if path.IsAbs(target) {
-		return relative(target)
+		return w.relative(target)
 	}
-	return relative(path.Join(dir, target))
+	return w.relative(path.Join(dir, target))
 }
 
 // File is what was read.

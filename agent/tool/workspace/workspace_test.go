@@ -120,7 +120,7 @@ func TestWritesAreHeldInside(t *testing.T) {
 	for _, name := range []string{"out", "dirout/new", "dangling", "dangling-out", ".git/hooks/pre-commit", "../x", "fifo", "gitdir/x"} {
 		p, err := ws.Resolve(name)
 		if err == nil {
-			_, err = ws.Replace(p, []byte("evil"))
+			_, err = ws.Commit(t.Context(), []workspace.FileChange{{Path: p, Content: []byte("evil")}})
 		}
 		if err == nil {
 			t.Errorf("%s was written", name)
