@@ -1,4 +1,5 @@
-// Package files holds the tools that look at files: read_file and list_files.
+// Package files holds the tools that look at files: read_file, list_files and
+// find_files.
 //
 // It sits under agent/tool and sees files only through a
 // [workspace.Workspace], which it tells what the model was shown: an edit is
@@ -11,9 +12,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"sync"
 
 	"github.com/google/jsonschema-go/jsonschema"
 
+	"github.com/greenwright/greenwright/agent/outline"
 	"github.com/greenwright/greenwright/agent/tool"
 	"github.com/greenwright/greenwright/agent/tool/workspace"
 )
@@ -33,17 +36,21 @@ type readArgs struct {
 	Path   string `json:"path" jsonschema:"file, relative to the workspace"`
 	Offset int    `json:"offset,omitempty" jsonschema:"first line to show, counted from 1"`
 	Limit  int    `json:"limit,omitempty" jsonschema:"how many lines; default 400, at most 2000"`
+	Symbol string `json:"symbol,omitempty" jsonschema:"instead of a range: a function, type or the like to show whole, such as Parse or Config.Load"`
 }
 
 // reader is the read_file tool. It is a [tool.Forgetter].
 type reader struct {
 	tool.Tool
 	ws *workspace.Workspace
+
+	mu    sync.Mutex          // guards spans
+	spans map[readArgs][2]int // the lines that reads of symbols showed
 }
 
 // NewRead makes the read_file tool over ws.
 func NewRead(ws *workspace.Workspace) tool.Tool {
-	r := &reader{ws: ws}
+	r := &reader{ws: ws, spans: make(map[readArgs][2]int)}
 	r.Tool = tool.Typed(tool.Spec{
 		Name:        "read_file",
 		Description: readDescription,
@@ -83,7 +90,15 @@ func (r *reader) read(ctx context.Context, a readArgs) tool.Result {
 	if err != nil {
 		return workspace.Result(err)
 	}
-	return r.show(p, f, text, a)
+	if a.Symbol == "" {
+		return r.show(p, f, text, a)
+	}
+	span, failed := locate(p, text, a)
+	if failed != nil {
+		return *failed
+	}
+	r.remember(a, span)
+	return r.show(p, f, text, readArgs{Path: a.Path, Offset: span[0] + 1, Limit: span[1] - span[0]})
 }
 
 func (r *reader) show(p workspace.Path, f workspace.File, text workspace.Text, a readArgs) tool.Result {
@@ -104,9 +119,9 @@ func (r *reader) show(p workspace.Path, f workspace.File, text workspace.Text, a
 
 // header says what is shown of what, in one line, with all that is unusual.
 func header(p workspace.Path, f workspace.File, text workspace.Text, lines []string, from, to int) string {
-	head := fmt.Sprintf("%s, lines %d-%d of %d", p.Name, min(from+1, to), to, len(lines))
+	head := fmt.Sprintf("%s, lines %d-%d of %d", outline.Quote(p.Name), min(from+1, to), to, len(lines))
 	if p.Linked() {
-		head += ", a symlink to " + p.Real
+		head += ", a symlink to " + outline.Quote(p.Real)
 	}
 	if f.Links > 1 {
 		head += fmt.Sprintf(", one of %d hard links", f.Links)
@@ -173,7 +188,7 @@ func (r *reader) Forget(raw json.RawMessage) {
 		return
 	}
 	if p, err := r.ws.Resolve(a.Path); err == nil {
-		from, to := a.span()
+		from, to := r.spanOf(a)
 		r.ws.Reads().Forget(p.Real, from, to)
 	}
 }

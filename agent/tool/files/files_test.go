@@ -41,7 +41,7 @@ func setUp(t *testing.T) (*tool.Registry, *workspace.Workspace) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { ws.Close() })
-	r, err := tool.NewRegistry(files.NewRead(ws), files.NewList(ws))
+	r, err := tool.NewRegistry(files.NewRead(ws), files.NewList(ws), files.NewFind(ws))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/jsonschema-go/jsonschema"
 
+	"github.com/greenwright/greenwright/agent/outline"
 	"github.com/greenwright/greenwright/agent/tool"
 	"github.com/greenwright/greenwright/agent/tool/ignore"
 	"github.com/greenwright/greenwright/agent/tool/workspace"
@@ -24,7 +25,7 @@ const maxListed = 500
 
 type listArgs struct {
 	Path  string `json:"path,omitempty" jsonschema:"directory, relative to the workspace; default its root"`
-	Glob  string `json:"glob,omitempty" jsonschema:"show only files that match; a pattern without a slash matches names at any depth"`
+	Glob  string `json:"glob,omitempty" jsonschema:"show only files that match, such as *.go or src/**/*.{ts,tsx}; without a slash it matches names at any depth; with ! in front, all but those"`
 	Depth int    `json:"depth,omitempty" jsonschema:"how many levels deep; default all"`
 	All   bool   `json:"all,omitempty" jsonschema:"also what .gitignore ignores"`
 }
@@ -53,7 +54,9 @@ func (l lister) list(ctx context.Context, a listArgs) tool.Result {
 	}
 	show := &listing{args: a, base: p.Real}
 	if a.Glob != "" {
-		show.glob = (*ignore.List)(nil).With("", strings.TrimPrefix(a.Glob, "./"))
+		if show.glob, err = ignore.ParseGlob(a.Glob); err != nil {
+			return tool.Failf(tool.CodeInvalidArgs, "glob: %v", err)
+		}
 	}
 	err = l.ws.Walk(ctx, p.Real, a.All, show.visit)
 	if err != nil && !errors.Is(err, workspace.ErrWalkLimit) {
@@ -66,7 +69,7 @@ func (l lister) list(ctx context.Context, a listArgs) tool.Result {
 type listing struct {
 	args  listArgs
 	base  string
-	glob  *ignore.List // a glob is a pattern like those of .gitignore
+	glob  *ignore.Glob
 	lines []string
 	more  int
 }
@@ -80,7 +83,7 @@ func (s *listing) visit(e workspace.Entry) error {
 	if s.args.Depth > 0 && strings.Count(rel, "/") >= s.args.Depth {
 		return nil
 	}
-	if s.glob != nil && (isDir || !s.glob.Ignored(rel, false)) {
+	if s.glob != nil && (isDir || !s.glob.Match(rel)) {
 		return nil
 	}
 	if isDir && s.args.Depth == 0 && s.glob == nil {
@@ -95,15 +98,16 @@ func (s *listing) visit(e workspace.Entry) error {
 }
 
 func label(e workspace.Entry) string {
+	name := outline.Quote(e.Path)
 	switch mode := e.Info.Mode(); {
 	case mode.IsDir():
-		return e.Path + "/"
+		return outline.Quote(e.Path + "/")
 	case mode.IsRegular():
-		return e.Path
+		return name
 	case mode&fs.ModeSymlink != 0:
-		return e.Path + " (symlink)"
+		return name + " (symlink)"
 	}
-	return e.Path + " (special)"
+	return name + " (special)"
 }
 
 func (s *listing) result(p workspace.Path, limited bool) tool.Result {
@@ -127,7 +131,7 @@ func sameName(ctx context.Context, ws *workspace.Workspace, name string) []strin
 	// The walk is local and bounded, and its errors only cost the suggestion.
 	_ = ws.Walk(ctx, ".", false, func(e workspace.Entry) error {
 		if path.Base(e.Path) == want && !e.Info.IsDir() {
-			found = append(found, e.Path)
+			found = append(found, outline.Quote(e.Path))
 		}
 		if len(found) == 3 {
 			return workspace.SkipAll

@@ -1,12 +1,16 @@
 // Package ignore decides which paths a repository's .gitignore files leave out.
 //
-// It sits under agent/tool and is used by the workspace walk. It follows
-// gitignore(5): later patterns win, "!" takes back, a slash anchors, a trailing
-// slash means directories, "**" crosses directories, and a file below an
-// ignored directory cannot be taken back (the caller must not descend).
+// It sits under agent/tool and is used by the workspace walk, and by the tools
+// that take globs. It does what git does, also where gitignore(5) is silent:
+// later patterns win, "!" takes back, a slash anchors, a trailing slash means
+// directories, "**" crosses directories, a class that is not closed matches
+// nothing, and a file below an ignored directory cannot be taken back (the
+// caller must not descend). Only .gitignore files count, neither
+// .git/info/exclude nor a person's own file; names are compared byte by byte,
+// as with core.ignoreCase off.
 //
-// The patterns are hostile input: matching costs at most the product of the
-// lengths of pattern and path.
+// The patterns are hostile input: sizes are capped, and matching does not
+// backtrack without bound.
 package ignore
 
 import "strings"
@@ -26,22 +30,26 @@ type List struct {
 	rules  []rule
 }
 
+// rule is one pattern.
 type rule struct {
-	segments []string
 	negated  bool
 	dirOnly  bool
 	anchored bool // matches from the file's directory, not at any depth
+	prefix   string
+	rest     []element
 }
 
 // With returns the list extended by the .gitignore of dir, which is relative
 // to the root and slash-separated, empty for the root itself.
 func (l *List) With(dir, content string) *List {
 	next := &List{parent: l, dir: dir}
+	content = strings.TrimPrefix(content, "\uFEFF")
 	for line := range strings.Lines(content) {
 		if len(next.rules) == maxPatterns {
 			break
 		}
-		if r, ok := parse(strings.TrimRight(line, "\r\n")); ok {
+		line = strings.TrimSuffix(strings.TrimSuffix(line, "\n"), "\r")
+		if r, ok := parse(line); ok {
 			next.rules = append(next.rules, r)
 		}
 	}
@@ -57,15 +65,14 @@ func (l *List) Ignored(path string, isDir bool) bool {
 	for ; l != nil; l = l.parent {
 		rel := path
 		if l.dir != "" {
-			rest, below := strings.CutPrefix(path, l.dir+"/")
-			if !below {
+			if len(path) <= len(l.dir) || path[:len(l.dir)] != l.dir || path[len(l.dir)] != '/' {
 				continue
 			}
-			rel = rest
+			rel = path[len(l.dir)+1:]
 		}
-		segments := strings.Split(rel, "/")
+		base := rel[strings.LastIndexByte(rel, '/')+1:]
 		for i := len(l.rules) - 1; i >= 0; i-- {
-			if l.rules[i].matches(segments, isDir) {
+			if l.rules[i].matches(rel, base, isDir) {
 				return !l.rules[i].negated
 			}
 		}
@@ -75,6 +82,7 @@ func (l *List) Ignored(path string, isDir bool) bool {
 
 // parse reads one line; comments and empty lines are no rule.
 func parse(line string) (rule, bool) {
+	line, _, _ = strings.Cut(line, "\x00") // a string of C ends here
 	if strings.HasPrefix(line, "#") || len(line) > maxPatternLength {
 		return rule{}, false
 	}
@@ -90,49 +98,42 @@ func parse(line string) (rule, bool) {
 		return rule{}, false
 	}
 	r.anchored = strings.Contains(line, "/")
-	r.segments = strings.Split(strings.TrimPrefix(line, "/"), "/")
+	if r.anchored {
+		line = strings.TrimPrefix(line, "/")
+	}
+	r.prefix, r.rest = compile(line)
 	return r, true
 }
 
 // trimSpaces removes trailing spaces but for escaped ones.
 func trimSpaces(line string) string {
-	for strings.HasSuffix(line, " ") && !strings.HasSuffix(line, `\ `) {
-		line = line[:len(line)-1]
+	end := 0 // after the last byte that stays
+	for i := 0; i < len(line); i++ {
+		switch line[i] {
+		case ' ':
+			continue
+		case '\\':
+			i++
+		}
+		end = i + 1
 	}
-	return line
+	return line[:min(end, len(line))]
 }
 
-func (r rule) matches(segments []string, isDir bool) bool {
+func (r *rule) matches(path, base string, isDir bool) bool {
 	if r.dirOnly && !isDir {
 		return false
 	}
-	if !r.anchored {
-		return matchSegment(r.segments[0], segments[len(segments)-1])
+	name := base
+	if r.anchored {
+		name = path
 	}
-	return matchPath(r.segments, segments)
-}
-
-// matchPath matches whole paths; "**" stands for any number of directories.
-// reach[j] says that the pattern so far can end before path segment j.
-func matchPath(pattern, path []string) bool {
-	reach := make([]bool, len(path)+1)
-	reach[0] = true
-	for i, p := range pattern {
-		next := make([]bool, len(path)+1)
-		if p == "**" {
-			last := i == len(pattern)-1
-			open := false
-			for j := range next {
-				// A trailing "**" matches what is inside, so at least one segment.
-				next[j] = open || (reach[j] && !last)
-				open = open || reach[j]
-			}
-		} else {
-			for j, s := range path {
-				next[j+1] = reach[j] && matchSegment(p, s)
-			}
-		}
-		reach = next
+	rest, ok := strings.CutPrefix(name, r.prefix)
+	if !ok {
+		return false
 	}
-	return reach[len(path)]
+	if r.rest == nil {
+		return rest == ""
+	}
+	return match(r.rest, rest)
 }

@@ -3,6 +3,11 @@
 // It sits under agent/tool, searches in process with Go's regexp (linear in
 // the input, so a hostile pattern cannot stall it) over a
 // [workspace.Workspace], and tells it which lines the model was shown.
+//
+// It gives what ripgrep gives for the same files (a test asks ripgrep), but
+// for three things: \w, \d and \b know ASCII only, as RE2 has them; a carriage
+// return before a line end is no part of the line; and files over 2 MB are
+// passed over and counted.
 package search
 
 import (
@@ -11,7 +16,10 @@ import (
 	"errors"
 	"path"
 	"regexp"
+	"regexp/syntax"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/google/jsonschema-go/jsonschema"
 
@@ -23,7 +31,7 @@ import (
 //go:embed search.md
 var description string
 
-// The sizes of a search (RUNTIME 1.5).
+// The sizes of a search (RUNTIME 1.5 and the table in 1.1).
 const (
 	maxShown     = 50 // matches
 	maxPerFile   = 3
@@ -34,15 +42,17 @@ const (
 )
 
 type args struct {
-	Pattern    string `json:"pattern" jsonschema:"regular expression, RE2 syntax"`
+	Pattern    string `json:"pattern" jsonschema:"regular expression, RE2 syntax, matched within lines"`
 	Path       string `json:"path,omitempty" jsonschema:"file or directory, relative to the workspace; default its root"`
-	Glob       string `json:"glob,omitempty" jsonschema:"search only files that match, such as *.go"`
+	Glob       string `json:"glob,omitempty" jsonschema:"search only files that match, such as *.go or src/**/*.{ts,tsx}; with ! in front, all but those"`
 	IgnoreCase bool   `json:"ignore_case,omitempty" jsonschema:"match upper and lower case alike"`
 	Literal    bool   `json:"literal,omitempty" jsonschema:"take the pattern as plain text"`
+	Word       bool   `json:"word,omitempty" jsonschema:"match whole words only"`
 	PerFile    int    `json:"per_file,omitempty" jsonschema:"matches shown per file; default 3"`
+	All        bool   `json:"all,omitempty" jsonschema:"also files that .gitignore ignores"`
 }
 
-// New makes the search_code tool over ws.
+// New makes the search_code tool over ws. The Data of its result is a [Found].
 func New(ws *workspace.Workspace) tool.Tool {
 	s := searcher{ws: ws}
 	return tool.Typed(tool.Spec{
@@ -57,7 +67,7 @@ func New(ws *workspace.Workspace) tool.Tool {
 type searcher struct{ ws *workspace.Workspace }
 
 func (s searcher) search(ctx context.Context, a args) tool.Result {
-	re, failed := compile(a)
+	f, failed := s.prepare(a)
 	if failed != nil {
 		return *failed
 	}
@@ -68,27 +78,75 @@ func (s searcher) search(ctx context.Context, a args) tool.Result {
 	if err != nil {
 		return workspace.Result(err)
 	}
-	f := &finding{ws: s.ws, re: re, perFile: maxPerFile, byDir: make(map[string]int)}
+	if err := s.walk(ctx, p, f); err != nil {
+		if !ended(err) {
+			return workspace.Result(err)
+		}
+		f.incomplete = true
+	}
+	hidden := Found{}
+	if f.found.Matches == 0 && !a.All && !f.incomplete {
+		hidden = s.ignored(ctx, p, a)
+	}
+	return f.result(a.Pattern, hidden)
+}
+
+// prepare checks the arguments.
+func (s searcher) prepare(a args) (*finding, *tool.Result) {
+	re, failed := compile(a)
+	if failed != nil {
+		return nil, failed
+	}
+	f := &finding{ws: s.ws, re: re, perFile: maxPerFile, all: a.All, byDir: make(map[string]int)}
+	f.literal = prefix(a)
 	if a.PerFile > 0 {
 		f.perFile = a.PerFile
 	}
 	if a.Glob != "" {
-		f.glob = (*ignore.List)(nil).With("", strings.TrimPrefix(a.Glob, "./"))
+		glob, err := ignore.ParseGlob(a.Glob)
+		if err != nil {
+			res := tool.Failf(tool.CodeInvalidArgs, "glob: %v", err)
+			return nil, &res
+		}
+		f.glob = glob
 	}
-	err = s.walk(ctx, p, f)
-	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, workspace.ErrWalkLimit) {
-		f.incomplete = true
-	} else if err != nil {
-		return workspace.Result(err)
+	return f, nil
+}
+
+// ended says whether a walk was cut short rather than failed.
+func ended(err error) bool {
+	return errors.Is(err, context.DeadlineExceeded) || errors.Is(err, workspace.ErrWalkLimit)
+}
+
+// The bounds of the look at ignored files, which can be many (node_modules).
+const (
+	maxHidden     = 100 // matches
+	maxHiddenTime = 2 * time.Second
+)
+
+// ignored counts matches in ignored files, when there are no others: that is
+// worth a word, not a listing.
+func (s searcher) ignored(ctx context.Context, p workspace.Path, a args) Found {
+	a.All = true
+	f, failed := s.prepare(a)
+	if failed != nil {
+		return Found{}
 	}
-	return f.result(a.Pattern)
+	f.quiet = true
+	ctx, cancel := context.WithTimeout(ctx, maxHiddenTime)
+	defer cancel()
+	_ = s.walk(ctx, p, f) // what it found by then is what is told
+	return f.found
 }
 
 // walk searches one file, or all below a directory.
 func (s searcher) walk(ctx context.Context, p workspace.Path, f *finding) error {
-	err := s.ws.Walk(ctx, p.Real, false, func(e workspace.Entry) error {
-		if e.Info.Mode().IsRegular() && e.Info.Size() <= maxFileBytes && f.wants(e.Path) {
-			f.file(workspace.Path{Name: e.Path, Real: e.Path})
+	err := s.ws.Walk(ctx, p.Real, f.all, func(e workspace.Entry) error {
+		if e.Info.Mode().IsRegular() && f.glob.Match(e.Path) {
+			f.entry(e)
+		}
+		if f.quiet && f.found.Matches >= maxHidden {
+			return workspace.SkipAll
 		}
 		return nil
 	})
@@ -107,22 +165,65 @@ func compile(a args) (*regexp.Regexp, *tool.Result) {
 	if a.Literal {
 		pattern = regexp.QuoteMeta(pattern)
 	}
+	if a.Word {
+		pattern = wordly(pattern)
+	}
 	if a.IgnoreCase {
 		pattern = "(?i)" + pattern
 	}
 	re, err := regexp.Compile(pattern)
-	if a.Pattern == "" || len(a.Pattern) > maxPattern {
+	switch {
+	case a.Pattern == "" || len(a.Pattern) > maxPattern:
 		err = errors.New("it is empty or too long")
+	case err == nil && crossesLines(pattern):
+		err = errors.New("it holds a line end, and lines are searched one by one: search for a part of one line")
 	}
 	if err != nil {
-		res := tool.Failf(tool.CodeInvalidArgs, "pattern: %v", err).Suggest("set literal to search for plain text")
+		res := tool.Failf(tool.CodeInvalidArgs, "pattern: %v", err)
+		if !a.Literal {
+			res = res.Suggest("set literal to search for plain text")
+		}
 		return nil, &res
 	}
 	return re, nil
 }
 
-func (f *finding) wants(name string) bool {
-	return f.glob == nil || f.glob.Ignored(name, false)
+// prefix is what every match holds, a cheap first test of a file.
+func prefix(a args) string {
+	if a.IgnoreCase {
+		return ""
+	}
+	if a.Literal {
+		return a.Pattern
+	}
+	re, err := regexp.Compile(a.Pattern)
+	if err != nil {
+		return ""
+	}
+	literal, _ := re.LiteralPrefix()
+	return literal
+}
+
+// notWord is what may stand beside a whole word, as ripgrep sees words.
+const notWord = `[^\pL\pM\p{Nd}\p{Pc}]`
+
+// wordly wants no word on either side of a match. It takes the bytes beside it
+// in, which is well: whole lines are what is asked for.
+func wordly(pattern string) string {
+	return `(?:^|` + notWord + `)(?:` + pattern + `)(?:$|` + notWord + `)`
+}
+
+// crossesLines says whether a pattern asks for a line end.
+func crossesLines(pattern string) bool {
+	parsed, err := syntax.Parse(pattern, syntax.Perl)
+	return err == nil && holdsNewline(parsed)
+}
+
+func holdsNewline(re *syntax.Regexp) bool {
+	if re.Op == syntax.OpLiteral && slices.Contains(re.Rune, '\n') {
+		return true
+	}
+	return slices.ContainsFunc(re.Sub, holdsNewline)
 }
 
 func dirOf(name string) string {
@@ -130,4 +231,20 @@ func dirOf(name string) string {
 		return dir + "/"
 	}
 	return "./"
+}
+
+// cut shows at most maxLineBytes of a line, round the match if that is late.
+func cut(line string, match []int) (string, bool) {
+	if len(line) <= maxLineBytes {
+		return line, false
+	}
+	from := 0
+	if match != nil && match[1] > maxLineBytes {
+		from = max(0, min(match[0]-maxLineBytes/4, len(line)-maxLineBytes))
+	}
+	text := strings.ToValidUTF8(line[from:min(len(line), from+maxLineBytes)], "")
+	if from > 0 {
+		text = "…" + text
+	}
+	return text + "… [cut]", true
 }
