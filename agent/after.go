@@ -3,11 +3,14 @@ package agent
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/greenwright/greenwright/agent/model"
 	"github.com/greenwright/greenwright/agent/stuck"
 	"github.com/greenwright/greenwright/agent/tool"
+	"github.com/greenwright/greenwright/agent/tool/ask"
+	"github.com/greenwright/greenwright/agent/tool/edit"
 	"github.com/greenwright/greenwright/agent/tool/finish"
 	"github.com/greenwright/greenwright/agent/tool/plan"
 	"github.com/greenwright/greenwright/agent/tool/shell"
@@ -17,32 +20,56 @@ import (
 type proof struct {
 	exitCode int
 	tree     string
+	output   string // its end, when it failed
 }
 
 // after does what follows from a result: the tree is named anew, plan, proofs
-// and submission are taken, repeats are counted.
+// and submission are taken, circles are looked for.
 func (r *run) after(ctx context.Context, c model.ToolCall, res *tool.Result, before string) error {
 	effect := r.effect(c)
 	if effect == tool.EffectWrite || effect == tool.EffectExec {
 		r.refreshTree(ctx, len(res.Effects) > 0)
 	}
+	r.used[c.Name] = true
+	if r.tree != before {
+		clear(r.used)
+		r.phase.enter(PhaseEdit)
+	}
 	switch data := res.Data.(type) {
-	case plan.List:
-		r.out.Plan = data
+	case plan.Plan:
+		r.plan, r.out.Plan = data, data.Items
+		r.phase.planned()
 	case shell.Run:
 		r.prove(data)
+	case []shell.Run:
+		for _, ran := range data {
+			r.prove(ran)
+		}
+	case edit.Edited:
+		r.noteSyntax(res.Effects, data)
+	case ask.Question:
+		r.out.Question = data.Text
+		r.end(StateAsked, "the agent asks a person")
 	case finish.Submission:
 		return r.submit(ctx, data, res)
 	}
 	if res.Code == tool.CodeApprovalNeeded {
 		r.end(StateAwaitingApproval, res.Message)
 	}
-	if r.stuck.After(c.Name, c.Arguments, before, res.Text) == stuck.Nudge {
-		r.stuckNotes = append(r.stuckNotes, fmt.Sprintf("You have called %s %d times with the same arguments and got the "+
-			"same result, with no change to the files in between. It will not be different the next time: do something else.",
-			c.Name, stuck.NudgeAt))
-	}
+	r.lookForCircles(c, res, before)
 	return nil
+}
+
+// noteSyntax keeps, for the review, which files an edit left unparsable.
+func (r *run) noteSyntax(effects []tool.FileEffect, edited edit.Edited) {
+	for _, e := range effects {
+		delete(r.syntax, e.Path)
+	}
+	for _, f := range edited.Syntax {
+		if _, known := r.syntax[f.Path]; !known {
+			r.syntax[f.Path] = fmt.Sprintf("line %d, column %d: %s", f.Line, f.Column, f.Message)
+		}
+	}
 }
 
 // refreshTree names the work tree. Without a hasher, or when it fails, the
@@ -63,54 +90,56 @@ func (r *run) refreshTree(ctx context.Context, edited bool) {
 	r.tree = name
 }
 
-// prove notes that a verifying command ran on the files as they are now.
-func (r *run) prove(ran shell.Run) {
-	if ran.Execution.Cause != tool.CauseExited {
-		return
-	}
-	for _, c := range r.task.Checks {
-		if sameCommand(c.Command, ran.Command.Script) && strings.Trim(c.Dir, "/") == ran.Command.Dir {
-			r.proofs[c.Name] = proof{exitCode: ran.Execution.ExitCode, tree: r.tree}
+// checks are the task's verifying commands and the one that the plan names.
+func (r *run) checks() []model.Check {
+	checks := r.task.Checks
+	for _, c := range checks {
+		if sameCommand(c.Command, r.plan.Check) {
+			return checks
 		}
 	}
+	if r.plan.Check == "" {
+		return checks
+	}
+	return append(checks[:len(checks):len(checks)], model.Check{Name: "the plan's check, " + r.plan.Check, Command: r.plan.Check})
+}
+
+// prove notes that a verifying command ran on the files as they are now. The
+// same failure whatever is changed sends the run back to look for the cause.
+func (r *run) prove(ran shell.Run) {
+	if ran.Execution.Cause != tool.CauseExited || ran.Infrastructure != "" {
+		return
+	}
+	for _, c := range r.checks() {
+		if !sameCommand(c.Command, ran.Command.Script) || strings.Trim(c.Dir, "/") != ran.Command.Dir {
+			continue
+		}
+		p := proof{exitCode: ran.Execution.ExitCode, tree: r.tree}
+		r.phase.enter(PhaseVerify)
+		if p.exitCode == 0 {
+			r.stuck.Passed(c.Name)
+		} else {
+			p.output, _ = tool.Cut(tool.Clean(string(slices.Concat(ran.Execution.Head, ran.Execution.Tail))), checkTail, 0)
+			if r.stuck.Failed(c.Name, p.output, r.tree) && r.edits > 0 {
+				r.lookAgain(c, p)
+			}
+		}
+		r.proofs[c.Name] = p
+	}
+}
+
+// lookAgain tells with the evidence that editing on does not help.
+func (r *run) lookAgain(c model.Check, p proof) {
+	r.phase.back()
+	r.notices = append(r.notices, fmt.Sprintf("%s has failed in the same way after %d different changes, so the cause is "+
+		"not where you are changing things. Its output:\n%s\nLook for the cause again (who writes the value that is wrong? "+
+		"does the code that you changed run at all?), then write a new plan with update_plan. Changes are refused until then.",
+		c.Name, stuck.SameFailures, quote("output of "+c.Name, "", p.output)))
 }
 
 // sameCommand compares scripts but for spacing.
 func sameCommand(a, b string) bool {
 	return strings.Join(strings.Fields(a), " ") == strings.Join(strings.Fields(b), " ")
-}
-
-// denyRepeat blocks a call that was seen to change nothing too often.
-func (r *run) denyRepeat(c model.ToolCall) *tool.Result {
-	if c.Name == finish.Name {
-		return nil
-	}
-	verdict := r.stuck.Before(c.Name, c.Arguments, r.tree)
-	if verdict == stuck.Go {
-		return nil
-	}
-	res := tool.Failf(tool.CodeLoopBlocked, "not run: the same call gave the same result %d times and no file has changed since", stuck.BlockAt-1)
-	res.Text = fmt.Sprintf("%s: %s", res.Code, res.Message)
-	if verdict == stuck.End {
-		r.end(StateLooped, fmt.Sprintf("%s was called again and again without effect", c.Name))
-	}
-	return &res
-}
-
-// sayPending says what came up while the calls of this step ran: it may stand
-// only after their results.
-func (r *run) sayPending(ctx context.Context) error {
-	pending := r.late
-	for _, n := range r.stuckNotes {
-		pending = append(pending, "Platform notice: "+n)
-	}
-	r.late, r.stuckNotes = nil, nil
-	for _, text := range pending {
-		if err := r.say(ctx, model.Text(model.RoleUser, text)); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // countFormat counts replies in a row of whose calls none could be read.

@@ -24,10 +24,17 @@ type Config struct {
 	Recorder Recorder
 	// Inbox hands over later messages; nil means that none come.
 	Inbox Inbox
+	// Roles are models for other roles than edit.
+	Roles Roles
 	// Tree names the state of the files; nil makes the loop count edits instead.
 	Tree TreeHasher
+	// Snapshots keeps states of the files; nil keeps none.
+	Snapshots Snapshotter
 	// Differ makes the difference that the first finish shows; nil shows none.
 	Differ tool.Differ
+	// TextEdits takes edits that are written into the text of a reply for
+	// calls: for models without working tool calls.
+	TextEdits bool
 	// Price turns usage into cost for Limits.CostMicroUSD.
 	Price model.Price
 	Now   func() time.Time
@@ -58,7 +65,7 @@ func New(cfg Config) (*Agent, error) {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
 	a := &Agent{cfg: cfg, registry: registry}
-	for _, s := range registry.Specs() {
+	for _, s := range registry.Offered() {
 		schema, err := json.Marshal(s.Schema)
 		if err != nil {
 			return nil, fmt.Errorf("writing schema of %s: %w", s.Name, err)
@@ -96,17 +103,22 @@ func (a *Agent) Run(ctx context.Context, task Task) (Outcome, error) {
 
 func (a *Agent) newRun(task Task) *run {
 	limits := task.Limits.withDefaults(task.Kind)
-	return &run{
+	r := &run{
 		agent:   a,
 		task:    task,
 		limits:  limits,
 		started: a.cfg.Now(),
 		softEnd: time.Now().Add(limits.WallClock),
-		system:  systemOf(task),
 		window:  window.New(limits.ContextTokens),
+		phase:   phases{now: PhaseLocate},
 		stuck:   stuck.New(),
 		ids:     newIDs(),
 		proofs:  make(map[string]proof),
+		syntax:  make(map[string]string),
+		used:    make(map[string]bool),
 		out:     Outcome{Replies: map[string]string{}},
 	}
+	r.system = systemOf(task, r.window.Bytes(instructionShare))
+	r.window.SetFixed(r.system, a.specs)
+	return r
 }

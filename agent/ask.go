@@ -8,29 +8,40 @@ import (
 	"github.com/greenwright/greenwright/agent/model"
 )
 
-// ask sends the transcript and returns the reply, recorded and counted. When
-// the request does not fit it is compacted, and once more harder.
+// maxOverflows is how often a request that is refused for its length is made
+// shorter and sent again: by compaction, then by a hard reset (RUNTIME 3.7).
+const maxOverflows = 2
+
+// ask sends the transcript and returns the reply, recorded and counted. It is
+// compacted beforehand when it is too long, and again when the server says so.
 func (r *run) ask(ctx context.Context, noCalls bool) (model.Response, error) {
-	req := r.request(noCalls)
-	if r.window.Full(r.window.Estimate(req)) {
+	if r.due() {
 		if err := r.compact(ctx, false); err != nil {
 			return model.Response{}, err
 		}
 	}
-	reply, err := r.send(ctx, noCalls)
-	if !errors.Is(err, model.ErrOverflow) {
-		return reply, err
+	for try := 0; ; try++ {
+		reply, err := r.send(ctx, r.stepRole(), r.request(noCalls))
+		if err == nil {
+			r.window.Sent(reply.Usage.InputTotal())
+			return reply, nil
+		}
+		if !errors.Is(err, model.ErrOverflow) || try == maxOverflows {
+			return reply, err
+		}
+		if e, ok := errors.AsType[*model.Error](err); ok {
+			r.window.Refused(e.Limit, e.Asked)
+		}
+		if err := r.compact(ctx, try > 0); err != nil {
+			return model.Response{}, err
+		}
 	}
-	if err := r.compact(ctx, true); err != nil {
-		return model.Response{}, err
-	}
-	return r.send(ctx, noCalls)
 }
 
 func (r *run) request(noCalls bool) model.Request {
 	return model.Request{
 		System:          r.system,
-		Messages:        r.messages,
+		Messages:        r.window.Messages(),
 		Tools:           r.agent.specs,
 		NoCalls:         noCalls,
 		MaxOutputTokens: r.limits.MaxOutputTokens,
@@ -38,43 +49,22 @@ func (r *run) request(noCalls bool) model.Request {
 	}
 }
 
-func (r *run) send(ctx context.Context, noCalls bool) (model.Response, error) {
-	req := r.request(noCalls)
-	estimated := r.window.Estimate(req)
+// send asks the model of a role, with the request and the reply recorded and
+// what it used counted.
+func (r *run) send(ctx context.Context, role Role, req model.Request) (model.Response, error) {
+	m := r.agent.model(role)
 	err := r.record(ctx, Entry{Kind: EntryRequest, Request: &RequestRecord{
-		Model: r.agent.cfg.Model.Name(), Messages: len(req.Messages), EstimatedTokens: estimated,
-		MaxOutputTokens: req.MaxOutputTokens, NoCalls: noCalls,
+		Model: m.Name(), Role: role, Messages: len(req.Messages), EstimatedTokens: r.window.Tokens(),
+		MaxOutputTokens: req.MaxOutputTokens, NoCalls: req.NoCalls,
 	}})
 	if err != nil {
 		return model.Response{}, err
 	}
-	reply, err := r.agent.cfg.Model.Complete(ctx, req)
+	reply, err := m.Complete(ctx, req)
 	if err != nil {
 		return model.Response{}, fmt.Errorf("asking the model: %w", err)
 	}
 	r.ids.fix(&reply.Message)
 	r.out.Usage = r.out.Usage.Add(reply.Usage)
-	r.window.Observe(estimated, reply.Usage.InputTotal())
 	return reply, r.record(ctx, Entry{Kind: EntryReply, Reply: &reply})
-}
-
-// compact shortens what the model sees. A compaction that frees too little is
-// an overflow only when the request could not be sent without it.
-func (r *run) compact(ctx context.Context, hard bool) error {
-	messages, report := r.window.Compact(r.messages, hard)
-	if !report.Enough() && (hard || report.Before > r.window.Usable()) {
-		if !hard {
-			return r.compact(ctx, true)
-		}
-		return &model.Error{Class: model.ClassOverflow, Message: "compaction freed too little"}
-	}
-	if report.After == report.Before {
-		return nil
-	}
-	r.messages = messages
-	for _, c := range report.Dropped {
-		r.agent.registry.Forget(c.Name, c.Arguments)
-	}
-	return r.note(ctx, fmt.Sprintf("compacted the transcript from about %d to %d tokens (%d results shortened)",
-		report.Before, report.After, len(report.Dropped)))
 }

@@ -58,6 +58,11 @@ func (r *run) runGroup(ctx context.Context, b *batch, from, to int) error {
 			continue
 		}
 		runs[i] = true
+		if r.effect(b.calls[i]) == tool.EffectExec { // what it may undo or overwrite is kept first
+			if err := r.snapshot(ctx); err != nil {
+				return err
+			}
+		}
 		r.out.ToolCalls++
 		if err := r.recordCall(ctx, b.calls[i], EntryIntended, nil); err != nil {
 			return err
@@ -106,6 +111,9 @@ func (r *run) deny(ctx context.Context, b *batch, c model.ToolCall) *tool.Result
 	case r.out.ToolCalls >= r.limits.ToolCalls:
 		res = tool.Failf(tool.CodeBudgetExceeded, "not run: the limit of %d tool calls is used up", r.limits.ToolCalls)
 	default:
+		if out := r.phase.refuse(c.Name, r.effect(c), r.task.Kind); out != nil {
+			return out
+		}
 		return r.denyRepeat(c)
 	}
 	res.Text = fmt.Sprintf("%s: %s", res.Code, res.Message)

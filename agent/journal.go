@@ -15,7 +15,7 @@ func (r *run) record(ctx context.Context, e Entry) error {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordTimeout)
 	defer cancel()
-	e.Time, e.Step = r.agent.cfg.Now(), r.out.Steps
+	e.Time, e.Step, e.Phase = r.agent.cfg.Now(), r.out.Steps, r.phase.now
 	if err := r.agent.cfg.Recorder.Record(ctx, e); err != nil {
 		return fmt.Errorf("recording %s: %w", e.Kind, err)
 	}
@@ -27,7 +27,7 @@ func (r *run) say(ctx context.Context, m model.Message) error {
 	if err := r.record(ctx, Entry{Kind: EntryMessage, Message: &m}); err != nil {
 		return err
 	}
-	r.messages = append(r.messages, m)
+	r.window.Append(m)
 	return nil
 }
 

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/greenwright/greenwright/agent"
 	"github.com/greenwright/greenwright/agent/model"
 	"github.com/greenwright/greenwright/agent/model/modeltest"
@@ -51,7 +53,7 @@ func TestCutCallsNeverRun(t *testing.T) {
 func TestRepeatIsNudgedBlockedEnded(t *testing.T) {
 	var steps []modeltest.Step
 	var texts []string
-	for range 6 {
+	for range 9 {
 		steps = append(steps, func(r modeltest.Request) modeltest.Reply {
 			texts = append(texts, strings.Join(r.LastResults(), "")+"|"+r.Messages[len(r.Messages)-1].Plain())
 			return modeltest.Reply{Calls: []modeltest.Call{runCheck()}}
@@ -140,5 +142,20 @@ func TestCostLimit(t *testing.T) {
 	out := r.run(task)
 	if out.State != agent.StateOutOfBudget || out.CostMicroUSD != 2*(3_000+750) {
 		t.Errorf("outcome %+v", out)
+	}
+}
+
+// TestEmptyReplies: asked again twice as it is, then told, then ended.
+func TestEmptyReplies(t *testing.T) {
+	var lengths []int
+	empty := func(r modeltest.Request) modeltest.Reply {
+		lengths = append(lengths, len(r.Messages))
+		return modeltest.Reply{}
+	}
+	m := modeltest.New(empty, empty, empty, empty, empty)
+	out := newRig(t, m).run(change())
+	clean(t, m)
+	if diff := cmp.Diff([]int{1, 1, 1, 2, 3}, lengths); diff != "" || out.State != agent.StateStalled {
+		t.Errorf("state %s, transcript lengths %s", out.State, diff)
 	}
 }

@@ -25,6 +25,7 @@ const (
 	StateCanceled         State = "canceled"          //
 	StateRefused          State = "refused"           // the model's vendor declined
 	StateAwaitingApproval State = "awaiting_approval" // policy asks a person first
+	StateAsked            State = "asked"             // the agent asks a person
 	StateFailed           State = "failed"            // infrastructure; Run's error says what
 )
 
@@ -43,8 +44,11 @@ type Outcome struct {
 	// Unverified is the model's reason for submitting without the checks
 	// having run after its last edit; empty when it gave none.
 	Unverified string
-	Steps      int
-	ToolCalls  int
+	// Question is what the agent asks, for [StateAsked]; untrusted.
+	Question    string
+	Steps       int
+	ToolCalls   int
+	Compactions int
 	Usage      model.Usage
 	// CostMicroUSD is Usage at the configured price.
 	CostMicroUSD int64

@@ -13,13 +13,7 @@ import (
 	"github.com/greenwright/greenwright/agent/model"
 	"github.com/greenwright/greenwright/agent/model/modeltest"
 	"github.com/greenwright/greenwright/agent/tool"
-	"github.com/greenwright/greenwright/agent/tool/edit"
-	"github.com/greenwright/greenwright/agent/tool/files"
-	"github.com/greenwright/greenwright/agent/tool/finish"
-	"github.com/greenwright/greenwright/agent/tool/history"
-	"github.com/greenwright/greenwright/agent/tool/plan"
-	"github.com/greenwright/greenwright/agent/tool/search"
-	"github.com/greenwright/greenwright/agent/tool/shell"
+	"github.com/greenwright/greenwright/agent/tool/toolbox"
 	"github.com/greenwright/greenwright/agent/tool/workspace"
 )
 
@@ -33,8 +27,11 @@ type rig struct {
 	entries []agent.Entry
 	inbox   [][]agent.Message
 	ran     []string
+	looked  []string
 	failAt  agent.EntryKind
-	cfg     agent.Config
+	// sameFailure makes the check say the same whatever the file holds.
+	sameFailure bool
+	cfg         agent.Config
 }
 
 func newRig(t *testing.T, m model.Model) *rig {
@@ -49,10 +46,7 @@ func newRig(t *testing.T, m model.Model) *rig {
 	r.ws = ws
 	r.cfg = agent.Config{
 		Model: m, Recorder: r, Inbox: r, Tree: ws, Differ: r,
-		Tools: []tool.Tool{
-			files.NewRead(ws), files.NewList(ws), search.New(ws), edit.NewEdit(ws), edit.NewWrite(ws),
-			shell.New(r), history.New(r), plan.New(), finish.New(),
-		},
+		Tools: toolbox.New(toolbox.Parts{Workspace: ws, Executor: r, Differ: r, Checks: change().Checks}),
 	}
 	return r
 }
@@ -102,9 +96,18 @@ func (r *rig) Diff(context.Context, []string) (string, error) {
 
 func (r *rig) Execute(_ context.Context, cmd tool.Command) (tool.Execution, error) {
 	r.ran = append(r.ran, cmd.Script)
+	if strings.HasPrefix(cmd.Script, "flood") { // as an executor keeps 476 MB of output
+		line := cmd.Script + strings.Repeat(" 0123456789", 9) + "\n"
+		const head, tail, total = 64 << 10, 192 << 10, 476 << 20
+		return tool.Execution{Cause: tool.CauseExited, Head: []byte(strings.Repeat(line, head/len(line))), Tail: []byte(strings.Repeat(line, tail/len(line))),
+			TotalBytes: total, TotalLines: int64(total / len(line))}, nil
+	}
 	out, code := "ok\n", 0
 	if cmd.Script == "check" && !strings.Contains(r.read("main.go"), "fixed") {
-		out, code = "main.go:3: FAIL\n", 1
+		out, code = "FAIL: "+r.read("main.go"), 1
+		if r.sameFailure {
+			out = "main.go:3: FAIL\n"
+		}
 	}
 	return tool.Execution{ExitCode: code, Cause: tool.CauseExited, Head: []byte(out), TotalBytes: int64(len(out)), TotalLines: 1}, nil
 }

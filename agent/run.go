@@ -7,6 +7,7 @@ import (
 
 	"github.com/greenwright/greenwright/agent/model"
 	"github.com/greenwright/greenwright/agent/stuck"
+	"github.com/greenwright/greenwright/agent/tool/plan"
 	"github.com/greenwright/greenwright/agent/window"
 )
 
@@ -18,6 +19,9 @@ const (
 	recordTimeout = 10 * time.Second
 	// maxNudges is how many replies without a call are answered (RUNTIME 1.2).
 	maxNudges = 2
+	// maxEmpty is how often a request is sent again as it is because the reply
+	// had nothing in it (RUNTIME 3.5).
+	maxEmpty = 2
 	// maxFormatErrors is how many replies in a row may hold no readable call.
 	maxFormatErrors = 3
 	// maxCuts is how many replies in a row may be cut by the output limit.
@@ -35,22 +39,34 @@ type run struct {
 	started  time.Time // by Config.Now, for budgets
 	softEnd  time.Time // by the system's clock, for deadlines: no tool runs after it
 	system   []string
-	messages []model.Message // what the model sees; the journal has the whole
-	window   *window.Window
+	window   *window.Window // what the model sees; the journal has the whole
+	phase    phases
 	stuck    *stuck.Detector
 	ids      *ids
 	out      Outcome
 
-	tree   string // the work tree's name now
-	edits  int    // names the tree when there is no hasher
-	proofs map[string]proof
+	tree    string // the work tree's name now
+	edits   int    // names the tree when there is no hasher
+	kept    string // the tree of the last snapshot
+	proofs  map[string]proof
+	plan    plan.Plan
+	syntax  map[string]string // files that an edit left with new syntax errors, and the first of them
+	used    map[string]bool   // tools called since the tree last changed
+
+	first        model.Message // the task
+	people       []string      // later messages of people, as said
+	summary      string        // of what was left out
+	compactAgain int           // tokens below which no compaction is tried
 
 	nudges, formatErrors, cuts int
+	empty                      int // replies in a row with nothing in them
 	reviewed                   string // digest of the difference that a finish was answered with
-	reviews                    int
+	reviews, refusals          int
+	checkRuns                  int // of the platform, at a submission
 	wrapUpSaid                 bool
-	stuckNotes                 []string // platform notices to be said after the results of this step
+	notices                    []string // of the platform, said after the results of this step
 	late                       []string // messages that came with a submission, said after its results
+	status                     string   // the last status line
 }
 
 // hardEnd is when even the last step is cut off.
@@ -79,7 +95,11 @@ func (r *run) endBy(ctx context.Context, err error) {
 // loop runs steps until one of them ends the run.
 func (r *run) loop(ctx context.Context) error {
 	r.refreshTree(ctx, true)
-	if err := r.say(ctx, taskMessage(r.task)); err != nil {
+	if err := r.snapshot(ctx); err != nil {
+		return err
+	}
+	r.first = taskMessage(r.task, r.window.Bytes(window.FixedShare))
+	if err := r.say(ctx, r.first); err != nil {
 		return err
 	}
 	for r.out.State == "" {
@@ -145,6 +165,7 @@ func (r *run) takeInbox(ctx context.Context) (bool, error) {
 		return false, err
 	}
 	for _, m := range arrived {
+		r.people = append(r.people, inboxText(m))
 		if err := r.say(ctx, model.Text(model.RoleUser, inboxText(m))); err != nil {
 			return false, err
 		}

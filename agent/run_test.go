@@ -111,8 +111,8 @@ func TestReviewFindings(t *testing.T) {
 	if !strings.Contains(first, "nothing is changed") {
 		t.Errorf("first review: %s", first)
 	}
-	if !strings.Contains(second, `"check" has not been run since the last edit`) {
-		t.Errorf("second review: %s", second)
+	if !strings.Contains(second, "nothing was found to be wrong") || len(r.ran) != 2 { // the platform ran what was missing
+		t.Errorf("ran %v, second review: %s", r.ran, second)
 	}
 	if out.State != agent.StateFinished {
 		t.Errorf("state %s", out.State)
@@ -157,5 +157,50 @@ func TestFailedCallStopsLaterEffects(t *testing.T) {
 	}
 	if len(r.ran) != 0 {
 		t.Errorf("ran %v", r.ran)
+	}
+}
+
+// TestUnprovedIsRefused: a check that only the model can run (its plan's) must
+// run after the last edit, or the model must say why it cannot.
+func TestUnprovedIsRefused(t *testing.T) {
+	planned := call("update_plan", obj{"items": []obj{}, "check": "make e2e"})
+	var refused string
+	m := modeltest.New(
+		modeltest.Do(planned, readMain(), fixMain()),
+		modeltest.Do(submit()),
+		modeltest.Do(submit()),
+		func(r modeltest.Request) modeltest.Reply {
+			refused = r.LastResults()[0]
+			return modeltest.Reply{Calls: []modeltest.Call{call("finish", obj{"summary": "done", "unverified": "make e2e needs a browser"})}}
+		},
+	)
+	out := newRig(t, m).run(change())
+	clean(t, m)
+	if !strings.Contains(refused, "not run since the last edit: the plan's check, make e2e") {
+		t.Errorf("answer: %s", refused)
+	}
+	if out.State != agent.StateFinished || out.Unverified != "make e2e needs a browser" {
+		t.Errorf("outcome %+v", out)
+	}
+}
+
+// TestUnprovedIsTakenInTheEnd: a model that will not run its check does not
+// keep the run for ever.
+func TestUnprovedIsTakenInTheEnd(t *testing.T) {
+	planned := call("update_plan", obj{"items": []obj{}, "check": "make e2e"})
+	m := modeltest.New(modeltest.Do(planned, readMain(), fixMain()), modeltest.Do(submit()), modeltest.Do(submit()), modeltest.Do(submit()), modeltest.Do(submit()))
+	out := newRig(t, m).run(change())
+	clean(t, m)
+	if out.State != agent.StateFinished {
+		t.Errorf("state %s", out.State)
+	}
+}
+
+func TestAskingAPersonEndsTheRun(t *testing.T) {
+	m := modeltest.New(modeltest.Do(readMain()), modeltest.Do(call("ask_person", obj{"question": "Tabs or spaces?"})))
+	out := newRig(t, m).run(change())
+	clean(t, m)
+	if out.State != agent.StateAsked || out.Question != "Tabs or spaces?" {
+		t.Errorf("outcome %+v", out)
 	}
 }

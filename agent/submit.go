@@ -4,16 +4,26 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
+	"github.com/greenwright/greenwright/agent/model"
 	"github.com/greenwright/greenwright/agent/tool"
 	"github.com/greenwright/greenwright/agent/tool/finish"
+	"github.com/greenwright/greenwright/agent/tool/shell"
 )
 
-// maxReviews is how often a changed difference is shown again: a model that
-// edits after every review must not be able to go on for ever.
-const maxReviews = 3
+const (
+	// maxReviews is how often a changed difference is shown again: a model
+	// that edits after every review must not be able to go on for ever.
+	maxReviews = 3
+	// maxRefusals is how often a submission is refused because a check has
+	// not run since the last edit. After that it is taken: the platform runs
+	// the checks itself, and says what the model did not.
+	maxRefusals = 2
+)
 
 // submit takes a submission: an answer at once, a change when the difference
 // is the one that was shown before. res is what the model will see.
@@ -25,17 +35,71 @@ func (r *run) submit(ctx context.Context, s finish.Submission, res *tool.Result)
 	if err != nil {
 		return err
 	}
+	if strings.TrimSpace(diff) != "" {
+		if err := r.runMissing(ctx); err != nil {
+			return err
+		}
+	}
 	seen := digest(diff)
 	if r.reviewed != seen && r.reviews < maxReviews {
 		r.reviewed = seen
 		r.reviews++
-		*res = r.review(diff)
+		*res = r.review(ctx, diff)
+		r.phase.enter(PhaseReview)
 		return nil
 	}
 	if r.agent.cfg.Differ != nil && strings.TrimSpace(diff) == "" {
 		return r.accept(ctx, s, res, StateNoChange, "submitted without a difference")
 	}
+	if missing := r.unproved(); len(missing) > 0 && s.Unverified == "" && r.refusals < maxRefusals {
+		r.refusals++
+		*res = tool.OKText(fmt.Sprintf("Not submitted: not run since the last edit: %s. Run it and look at what it prints, or "+
+			"give the reason why it cannot be run in `unverified`.", strings.Join(missing, ", ")))
+		return nil
+	}
 	return r.accept(ctx, s, res, StateFinished, "submitted")
+}
+
+// unproved names the checks that have not run on the files as they are.
+func (r *run) unproved() []string {
+	var names []string
+	for _, c := range r.checkStates() {
+		if !c.Fresh && c.Unable == "" {
+			names = append(names, c.Name)
+		}
+	}
+	return names
+}
+
+// runMissing runs the task's checks that the model did not run since its last
+// edit, so that it need not be sent away for them. A check of its plan it runs
+// itself.
+func (r *run) runMissing(ctx context.Context) error {
+	known := make(map[string]bool)
+	for _, c := range r.task.Checks {
+		known[c.Name] = true
+	}
+	names := slices.DeleteFunc(r.unproved(), func(n string) bool { return !known[n] })
+	if _, there := r.agent.registry.Spec(shell.ChecksName); !there || len(names) == 0 {
+		return nil
+	}
+	args, err := json.Marshal(map[string][]string{"names": names})
+	if err != nil {
+		return fmt.Errorf("encoding the names of checks: %w", err)
+	}
+	r.checkRuns++
+	call := model.ToolCall{ID: fmt.Sprintf("platform_checks_%d", r.checkRuns), Name: shell.ChecksName, Arguments: args}
+	if err := r.recordCall(ctx, call, EntryIntended, nil); err != nil {
+		return err
+	}
+	result := r.execute(ctx, call)
+	r.refreshTree(ctx, len(result.Effects) > 0)
+	if runs, ok := result.Data.([]shell.Run); ok {
+		for _, ran := range runs {
+			r.prove(ran)
+		}
+	}
+	return r.recordCall(ctx, call, EntryFinished, &result)
 }
 
 func (r *run) diff(ctx context.Context) (string, error) {
@@ -50,12 +114,15 @@ func (r *run) diff(ctx context.Context) (string, error) {
 }
 
 // review is the answer to a first finish.
-func (r *run) review(diff string) tool.Result {
+func (r *run) review(ctx context.Context, diff string) tool.Result {
 	shown := diff
 	if r.agent.cfg.Differ == nil {
 		shown = "(the difference cannot be shown here)"
 	}
-	findings := finish.Review(shown, r.checkStates())
+	findings := finish.Review(finish.Facts{Diff: shown, Checks: r.checkStates(), Planned: r.plan.Files, Syntax: r.syntax})
+	if second := r.secondLook(ctx, diff); second != "" {
+		findings = append(findings, "a second reader says: "+second)
+	}
 	var b strings.Builder
 	b.WriteString("Not submitted yet. Look at your difference once more")
 	if len(findings) > 0 {
@@ -69,10 +136,11 @@ func (r *run) review(diff string) tool.Result {
 }
 
 func (r *run) checkStates() []finish.CheckState {
-	states := make([]finish.CheckState, 0, len(r.task.Checks))
-	for _, c := range r.task.Checks {
+	checks := r.checks()
+	states := make([]finish.CheckState, 0, len(checks))
+	for _, c := range checks {
 		p, ran := r.proofs[c.Name]
-		states = append(states, finish.CheckState{Name: c.Name, Fresh: ran && p.tree == r.tree, ExitCode: p.exitCode})
+		states = append(states, finish.CheckState{Name: c.Name, Fresh: ran && p.tree == r.tree, ExitCode: p.exitCode, Unable: c.Unable})
 	}
 	return states
 }
@@ -87,6 +155,7 @@ func (r *run) accept(ctx context.Context, s finish.Submission, res *tool.Result,
 		if len(arrived) > 0 {
 			for _, m := range arrived {
 				r.late = append(r.late, inboxText(m))
+				r.people = append(r.people, inboxText(m))
 			}
 			*res = tool.OKText("Not submitted: new messages arrived, which follow. Take them into account, then call finish again.")
 			return nil

@@ -27,7 +27,10 @@ type Task struct {
 	// Instructions are the maintainers' files (AGENTS.md and the like) from
 	// the base branch.
 	Instructions string
-	Limits       Limits
+	// Leads is where to look first, found by the platform: files that the task
+	// names, a map of the repository. Names in it are untrusted.
+	Leads  string
+	Limits Limits
 }
 
 // ContextBlock is one piece of quoted material: an issue body, a review

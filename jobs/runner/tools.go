@@ -5,31 +5,23 @@ import (
 	"fmt"
 
 	"github.com/greenwright/greenwright/agent"
+	"github.com/greenwright/greenwright/agent/model"
 	"github.com/greenwright/greenwright/agent/tool"
-	"github.com/greenwright/greenwright/agent/tool/edit"
-	"github.com/greenwright/greenwright/agent/tool/files"
-	"github.com/greenwright/greenwright/agent/tool/finish"
-	"github.com/greenwright/greenwright/agent/tool/history"
-	"github.com/greenwright/greenwright/agent/tool/plan"
-	"github.com/greenwright/greenwright/agent/tool/search"
-	"github.com/greenwright/greenwright/agent/tool/shell"
+	"github.com/greenwright/greenwright/agent/tool/toolbox"
 	"github.com/greenwright/greenwright/agent/tool/workspace"
 	"github.com/greenwright/greenwright/jobs/journal"
 	"github.com/greenwright/greenwright/jobs/progress"
+	"github.com/greenwright/greenwright/jobs/verify"
 	"github.com/greenwright/greenwright/sandbox"
 )
 
 // tools are what the agent may use; a question gets no tool that changes.
-func (s *session) tools() ([]tool.Tool, func(), error) {
+func (s *session) tools(checks []model.Check) ([]tool.Tool, func(), error) {
 	ws, err := workspace.Open(s.work.dir)
 	if err != nil {
 		return nil, nil, fmt.Errorf("opening the workspace: %w", err)
 	}
-	tools := []tool.Tool{files.NewRead(ws), files.NewList(ws), search.New(ws)}
-	if s.job.Kind.Changes() {
-		tools = append(tools, edit.NewEdit(ws), edit.NewWrite(ws))
-	}
-	tools = append(tools, shell.New(executor{s}), history.New(differ{s}), plan.New(), finish.New())
+	tools := toolbox.New(toolbox.Parts{Workspace: ws, Executor: executor{s}, Differ: differ{s}, ReadOnly: !s.job.Kind.Changes(), Checks: checks, Infrastructure: verify.Environment})
 	return tools, func() { _ = ws.Close() }, nil
 }
 
@@ -37,7 +29,12 @@ func (s *session) tools() ([]tool.Tool, func(), error) {
 type executor struct{ s *session }
 
 func (e executor) Execute(ctx context.Context, c tool.Command) (tool.Execution, error) {
-	res, err := e.s.work.box.Exec(ctx, sandbox.Cmd{Script: c.Script, Dir: c.Dir, Timeout: c.Timeout, Idle: c.Idle})
+	return Execute(ctx, e.s.work.box, c)
+}
+
+// Execute runs a tool's command in a sandbox.
+func Execute(ctx context.Context, box sandbox.Sandbox, c tool.Command) (tool.Execution, error) {
+	res, err := box.Exec(ctx, sandbox.Cmd{Script: c.Script, Dir: c.Dir, Env: c.Env, Timeout: c.Timeout, Idle: c.Idle})
 	if err != nil {
 		return tool.Execution{}, err
 	}
@@ -80,7 +77,7 @@ func (s *session) Record(ctx context.Context, e agent.Entry) error {
 			if e.Call != nil {
 				st.Now = e.Call.Call.Name + " " + brief(string(e.Call.Call.Arguments))
 			}
-		case agent.EntryMessage, agent.EntryRequest, agent.EntryFinished, agent.EntryNotice:
+		case agent.EntryMessage, agent.EntryRequest, agent.EntryFinished, agent.EntrySnapshot, agent.EntryNotice:
 		}
 	})
 	return nil

@@ -134,7 +134,7 @@ func (s *session) let(ctx context.Context, w worker, checks []model.Check, feedb
 		return agent.Outcome{}, err
 	}
 	s.status.change(func(st *progress.Status) { st.Model = w.name })
-	tools, closeTools, err := s.tools()
+	tools, closeTools, err := s.tools(checks)
 	if err != nil {
 		return agent.Outcome{}, err
 	}
@@ -192,6 +192,7 @@ var ends = map[agent.State]struct {
 }{
 	agent.StateRefused:          {jobs.Refused, "put the task in other words, or name another model."},
 	agent.StateAwaitingApproval: {jobs.NeedsHuman, "approve or do it by hand."},
+	agent.StateAsked:            {jobs.NeedsHuman, "answer the question in a new request."},
 	agent.StateOutOfBudget:      {jobs.NeedsHuman, "raise the budget, or ask for a smaller step."},
 	agent.StateStepLimit:        {jobs.NeedsHuman, "ask for a smaller step."},
 	agent.StateCallLimit:        {jobs.NeedsHuman, "ask for a smaller step."},
@@ -213,6 +214,9 @@ func (s *session) takeUp(ctx context.Context, w worker, o agent.Outcome, last bo
 	}
 	if s.job.Kind == jobs.KindAsk {
 		return true, s.takeAnswer(o)
+	}
+	if o.State == agent.StateAsked { // what is changed so far is kept as a patch
+		return true, s.endOf(o)
 	}
 	if err := s.readChange(ctx); err != nil {
 		return false, err
@@ -255,6 +259,9 @@ func (s *session) endOf(o agent.Outcome) error {
 	e, known := ends[o.State]
 	if !known {
 		return end(jobs.Failed, "ask again, or name another model.", "the agent ended %s: %s", o.State, o.Reason)
+	}
+	if o.State == agent.StateAsked {
+		return end(e.state, e.advice, "the agent asks: %s", untrusted.Visible(o.Question))
 	}
 	return end(e.state, e.advice, "%s", o.Reason)
 }

@@ -27,13 +27,19 @@ const (
 	DefaultIdle    = 120 * time.Second
 )
 
-// Name is the tool's name.
-const Name = "run_command"
+// The tools' names. The loop runs the checks itself at a submission.
+const (
+	Name       = "run_command"
+	ChecksName = "run_checks"
+)
 
 // Run is the Data of a result: what was asked and how it ended.
 type Run struct {
 	Command   tool.Command   `json:"command"`
 	Execution tool.Execution `json:"execution"`
+	// Infrastructure says what is missing where it ran, when that and not the
+	// project is why it failed; empty otherwise.
+	Infrastructure string `json:"infrastructure,omitempty"`
 }
 
 type args struct {

@@ -1,0 +1,38 @@
+package agent
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/greenwright/greenwright/agent/tool"
+)
+
+// statusEvery is how many steps pass before the status is told again although
+// the phase is the same.
+const statusEvery = 10
+
+// statusLine says where the run stands, behind the results of a step. It
+// becomes part of the transcript, so that the prefix which a vendor has cached
+// stays as it is, and is told only when it says something new.
+func (r *run) statusLine() string {
+	if r.out.Steps%statusEvery != 0 && r.status == string(r.phase.now) {
+		return ""
+	}
+	r.status = string(r.phase.now)
+	used := r.spent()
+	return fmt.Sprintf("\n[phase %s; step %d of %d; %d %% of the limit on %s used]",
+		r.phase.now, r.out.Steps, r.limits.Steps, int(used.share*100), used.what)
+}
+
+// snapshot keeps the state of the files if it is not kept yet.
+func (r *run) snapshot(ctx context.Context) error {
+	if r.agent.cfg.Snapshots == nil || r.tree == r.kept || ctx.Err() != nil {
+		return nil
+	}
+	id, err := r.agent.cfg.Snapshots.Take(ctx, fmt.Sprintf("after step %d", r.out.Steps))
+	if err != nil {
+		return r.note(ctx, "the state of the files could not be kept: "+tool.Clean(err.Error()))
+	}
+	r.kept = r.tree
+	return r.record(ctx, Entry{Kind: EntrySnapshot, Snapshot: &SnapshotRecord{ID: id, Tree: r.tree}})
+}
