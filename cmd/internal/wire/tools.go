@@ -1,0 +1,155 @@
+package wire
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"sync"
+
+	"github.com/greenwright/greenwright/agent/tool"
+	"github.com/greenwright/greenwright/agent/tool/toolbox"
+	"github.com/greenwright/greenwright/agent/tool/workspace"
+	"github.com/greenwright/greenwright/cmd/internal/config"
+	"github.com/greenwright/greenwright/jobs/runner"
+	"github.com/greenwright/greenwright/sandbox"
+	"github.com/greenwright/greenwright/sandbox/layout"
+	"github.com/greenwright/greenwright/vcs"
+)
+
+// ToolOptions say on what tools work by hand.
+type ToolOptions struct {
+	Workspace string
+	// AssumeRead takes every file as shown to the model.
+	AssumeRead bool
+}
+
+// Tools are a run's tools on a directory, for people who want to see what a
+// model sees. Close ends the sandbox, if one was needed.
+type Tools struct {
+	*tool.Registry
+	ws  *workspace.Workspace
+	box *handBox
+}
+
+// OpenTools makes the tools. Nothing is started before a tool needs it.
+func OpenTools(cfg config.Config, opts ToolOptions, log *slog.Logger) (*Tools, error) {
+	st, err := os.Stat(opts.Workspace)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("%w: --workspace %s is not there", vcs.ErrInvalid, opts.Workspace)
+	case !st.IsDir():
+		return nil, fmt.Errorf("%w: --workspace %s is not a directory", vcs.ErrInvalid, opts.Workspace)
+	}
+	ws, err := workspace.Open(opts.Workspace)
+	if err != nil {
+		return nil, err
+	}
+	if opts.AssumeRead {
+		ws.Reads().AssumeAll()
+	}
+	t := &Tools{ws: ws, box: &handBox{cfg: cfg, dir: opts.Workspace, log: log}}
+	t.Registry, err = tool.NewRegistry(toolbox.New(toolbox.Parts{Workspace: ws, Executor: t.box, Format: toolbox.FormatAll})...)
+	if err != nil {
+		return nil, errors.Join(err, ws.Close())
+	}
+	return t, nil
+}
+
+// Close releases what was opened.
+func (t *Tools) Close(ctx context.Context) error {
+	return errors.Join(t.box.close(ctx), t.ws.Close())
+}
+
+// handBox is a sandbox over a directory that starts with the first command.
+type handBox struct {
+	cfg config.Config
+	dir string
+	log *slog.Logger
+
+	mu    sync.Mutex // guards box and what its end undoes
+	box   sandbox.Sandbox
+	undo  []func(context.Context) error
+	cause error // why it did not start
+}
+
+// Execute runs one command in it.
+func (h *handBox) Execute(ctx context.Context, c tool.Command) (tool.Execution, error) {
+	box, err := h.started(ctx)
+	if err != nil {
+		return tool.Execution{}, err
+	}
+	return runner.Execute(ctx, box, c)
+}
+
+func (h *handBox) started(ctx context.Context) (sandbox.Sandbox, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.box == nil && h.cause == nil {
+		h.cause = h.start(context.WithoutCancel(ctx))
+	}
+	return h.box, h.cause
+}
+
+// start is the way of `sandbox exec`, for more than one command.
+func (h *handBox) start(ctx context.Context) error {
+	d, err := makeDirs(h.cfg.DataDir)
+	if err != nil {
+		return err
+	}
+	ws, places, err := namedWorkspace(h.dir, d)
+	if err != nil {
+		return err
+	}
+	h.later(func(context.Context) error { leavePlaces(places); return nil })
+	driver, err := boxDriver(ctx, h.cfg.Sandbox, d.sandbox, h.log)
+	if err != nil {
+		return err
+	}
+	dir, err := os.MkdirTemp(d.runs, "tool-")
+	if err != nil {
+		return fmt.Errorf("making a directory: %w", err)
+	}
+	held, err := runner.HoldDir(dir) // a worker that starts sweeps what nobody holds
+	if err != nil {
+		return err
+	}
+	h.later(func(context.Context) error { return errors.Join(layout.RemoveTree(dir), held.Close()) })
+	spec, release, err := execSpec(ctx, h.cfg, ExecOptions{Workspace: ws}, d, dir, h.log)
+	if err != nil {
+		return err
+	}
+	h.later(func(context.Context) error { release(); return nil })
+	lent, err := lend(filepath.Join(d.sandbox, "lent"), spec.Workspace)
+	if err != nil {
+		return err
+	}
+	h.later(func(context.Context) error { return lent.takeBack() })
+	box, err := driver.Start(ctx, spec)
+	if err != nil {
+		return err
+	}
+	h.later(box.Close)
+	uid, _ := box.Owner()
+	if err := lent.give(uid); err != nil {
+		return err
+	}
+	h.box = box
+	return nil
+}
+
+func (h *handBox) later(undo func(context.Context) error) { h.undo = append(h.undo, undo) }
+
+// close undoes everything, the latest first.
+func (h *handBox) close(ctx context.Context) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	var faults []error
+	for i := len(h.undo) - 1; i >= 0; i-- {
+		faults = append(faults, h.undo[i](context.WithoutCancel(ctx)))
+	}
+	h.undo, h.box = nil, nil
+	return errors.Join(faults...)
+}
