@@ -73,7 +73,11 @@ func writeChecks(b *strings.Builder, checks []model.Check, room int) {
 		if c.Red {
 			state = fmt.Sprintf("failed with exit code %d before any edit", c.ExitCode)
 		}
-		fmt.Fprintf(b, "- %s: `%s`", c.Name, c.Command)
+		b.WriteString("- ")
+		if c.Name != c.Command {
+			b.WriteString(c.Name + ": ")
+		}
+		b.WriteString("`" + c.Command + "`")
 		if c.Dir != "" {
 			fmt.Fprintf(b, " in %s", c.Dir)
 		}

@@ -3,6 +3,7 @@ package agent_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -144,7 +145,7 @@ func TestRareToolsAreCalledThroughOne(t *testing.T) {
 		t.Errorf("results %q", results)
 	}
 	offered := m.Requests()[0].Tools
-	if offered[len(offered)-1] != "use_tool" || len(offered) != len(r.cfg.Tools)-1 {
+	if offered[len(offered)-1] != "use_tool" || slices.Contains(offered, "edit_file") || !slices.Contains(offered, "read_file") {
 		t.Errorf("offered %v", offered)
 	}
 	for _, e := range r.entries {

@@ -9,7 +9,7 @@ import (
 
 // statusEvery is how many steps pass before the status is told again although
 // the phase is the same.
-const statusEvery = 10
+const statusEvery = 20
 
 // statusLine says where the run stands, behind the results of a step. It
 // becomes part of the transcript, so that the prefix which a vendor has cached

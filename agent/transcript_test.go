@@ -52,7 +52,7 @@ func TestOverflowCompactsOnceThenEnds(t *testing.T) {
 		want agent.State
 	}{
 		{"recovers", []modeltest.Step{modeltest.Do(submit()), modeltest.Do(submit())}, agent.StateNoChange},
-		{"exhausted", []modeltest.Step{modeltest.Fail(modeltest.FaultOverflow)}, agent.StateContextExhausted},
+		{"exhausted", []modeltest.Step{modeltest.Fail(modeltest.FaultOverflow), modeltest.Fail(modeltest.FaultOverflow)}, agent.StateContextExhausted},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			steps := append([]modeltest.Step{modeltest.Do(call("read_file", obj{"path": "long.txt"})), modeltest.Do(readMain()), modeltest.Fail(modeltest.FaultOverflow)}, c.then...)

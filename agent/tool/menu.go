@@ -27,9 +27,10 @@ func (r *Registry) Offered() []Spec {
 	for _, s := range r.Specs() {
 		if s.Rare {
 			rare = append(rare, s)
-		} else {
-			offered = append(offered, s)
+			continue
 		}
+		s.Schema, s.Description = slim(s.Schema), strings.Join(strings.Fields(s.Description), " ")
+		offered = append(offered, s)
 	}
 	if len(rare) == 0 {
 		return offered
@@ -50,6 +51,21 @@ func (r *Registry) Offered() []Spec {
 	})
 }
 
+// slim is a schema without what only the check of the arguments needs: bounds,
+// and that there are no other properties.
+func slim(s *jsonschema.Schema) *jsonschema.Schema {
+	if s == nil {
+		return nil
+	}
+	out := s.CloneSchemas()
+	out.AdditionalProperties, out.Minimum, out.Maximum, out.MaxItems = nil, nil, nil, nil
+	for name, p := range out.Properties {
+		out.Properties[name] = slim(p)
+	}
+	out.Items = slim(out.Items)
+	return out
+}
+
 // Signature is a tool with its arguments in one line; optional ones have a
 // question mark.
 func Signature(s Spec) string {
@@ -66,10 +82,16 @@ func Signature(s Spec) string {
 	return s.Name + "(" + strings.Join(append(required, optional...), ", ") + ")"
 }
 
+// maxListed is how many values of an argument are worth the room; the check of
+// the arguments names them all.
+const maxListed = 6
+
 // kind is what is to be said of an argument besides its name: nothing for a
 // string.
 func kind(p *jsonschema.Schema) string {
 	switch {
+	case len(p.Enum) > maxListed:
+		return ""
 	case len(p.Enum) > 0:
 		var values []string
 		for _, v := range p.Enum {

@@ -34,7 +34,7 @@ type content struct {
 	Name      string          `json:"name,omitempty"`
 	Input     json.RawMessage `json:"input,omitempty"`
 	ToolUseID string          `json:"tool_use_id,omitempty"`
-	Content   []content       `json:"content,omitempty"`
+	Content   string          `json:"content,omitempty"` // of a result; the API takes a text for a list with one
 	IsError   bool            `json:"is_error,omitempty"`
 	Cache     *cacheControl   `json:"cache_control,omitempty"`
 }
@@ -125,7 +125,7 @@ func blocksOf(m model.Message, provider string) []content {
 			if text == "" {
 				text = "(no output)"
 			}
-			blocks = append(blocks, content{Type: blockResult, ToolUseID: r.CallID, IsError: r.Error, Content: []content{{Type: blockText, Text: text}}})
+			blocks = append(blocks, content{Type: blockResult, ToolUseID: r.CallID, IsError: r.Error, Content: text})
 		}
 	}
 	return blocks

@@ -47,12 +47,34 @@ type anthropicBlock struct {
 	Name      string          `json:"name"`
 	Input     json.RawMessage `json:"input"`
 	ToolUseID string          `json:"tool_use_id"`
-	Content   []struct {
+	Content   resultText      `json:"content"`
+	IsError   bool            `json:"is_error"`
+	Cache     json.RawMessage `json:"cache_control"`
+}
+
+// resultText is a text or a list of text blocks.
+type resultText string
+
+func (r *resultText) UnmarshalJSON(raw []byte) error {
+	var text string
+	if json.Unmarshal(raw, &text) == nil {
+		*r = resultText(text)
+		return nil
+	}
+	var blocks []struct {
 		Type string `json:"type"`
 		Text string `json:"text"`
-	} `json:"content"`
-	IsError bool            `json:"is_error"`
-	Cache   json.RawMessage `json:"cache_control"`
+	}
+	if err := decode(raw, &blocks); err != nil {
+		return err
+	}
+	for _, b := range blocks {
+		if b.Type != "text" {
+			return fmt.Errorf("a result has a block of type %q", b.Type)
+		}
+		*r += resultText(b.Text)
+	}
+	return nil
 }
 
 // signature is what this server signs its thinking with.
@@ -122,11 +144,7 @@ func (j *joiner) block(role string, b anthropicBlock, n int) error {
 		if n > 0 && j.messages[len(j.messages)-1].Role == model.RoleUser {
 			return errors.New("tool results must come before text")
 		}
-		text := ""
-		for _, c := range b.Content {
-			text += c.Text
-		}
-		j.result(b.ToolUseID, text, b.IsError)
+		j.result(b.ToolUseID, string(b.Content), b.IsError)
 	default:
 		return fmt.Errorf("unknown block type %q", b.Type)
 	}

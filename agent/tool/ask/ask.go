@@ -17,7 +17,7 @@ var description string
 
 // Question is the Data of a successful result.
 type Question struct {
-	Text string `json:"question" jsonschema:"the question, with what you found and the choices you see"`
+	Text string `json:"question"`
 }
 
 // New makes the ask_person tool.

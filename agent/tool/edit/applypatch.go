@@ -17,8 +17,8 @@ var patchDescription string
 const maxPatchBytes = 1 << 20
 
 type patchArgs struct {
-	Patch   string `json:"patch" jsonschema:"the whole patch"`
-	Confirm bool   `json:"confirm_large_delete,omitempty" jsonschema:"say that removing most of a large file is meant"`
+	Patch   string `json:"patch"`
+	Confirm bool   `json:"confirm_large_delete,omitempty"`
 }
 
 // NewPatch makes the apply_patch tool over ws.

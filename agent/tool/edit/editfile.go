@@ -17,12 +17,12 @@ import (
 var editDescription string
 
 type editArgs struct {
-	Path     string `json:"path" jsonschema:"file, relative to the workspace"`
-	Old      string `json:"old_string" jsonschema:"the text to replace, exactly as it is in the file"`
-	New      string `json:"new_string" jsonschema:"the text to put in its place"`
-	All      bool   `json:"replace_all,omitempty" jsonschema:"replace every place"`
-	Expected int    `json:"expected_count,omitempty" jsonschema:"how many places there should be"`
-	Confirm  bool   `json:"confirm_large_delete,omitempty" jsonschema:"say that removing most of a large file is meant"`
+	Path     string `json:"path"`
+	Old      string `json:"old_string"`
+	New      string `json:"new_string"`
+	All      bool   `json:"replace_all,omitempty"`
+	Expected int    `json:"expected_count,omitempty"`
+	Confirm  bool   `json:"confirm_large_delete,omitempty"`
 }
 
 // NewEdit makes the edit_file tool over ws.

@@ -16,8 +16,8 @@ var (
 )
 
 type moveArgs struct {
-	From string `json:"from" jsonschema:"file, relative to the workspace"`
-	To   string `json:"to" jsonschema:"its new path; missing directories are made"`
+	From string `json:"from"`
+	To   string `json:"to"`
 }
 
 // NewMove makes the move_file tool over ws. It acts on the entry: a symlink is
@@ -37,7 +37,7 @@ func NewMove(ws *workspace.Workspace) tool.Tool {
 }
 
 type deleteArgs struct {
-	Path string `json:"path" jsonschema:"file, relative to the workspace"`
+	Path string `json:"path"`
 }
 
 // NewDelete makes the delete_file tool over ws. It acts on the entry, and

@@ -22,10 +22,10 @@ const (
 )
 
 type writeArgs struct {
-	Path      string `json:"path" jsonschema:"file, relative to the workspace"`
-	Content   string `json:"content" jsonschema:"the whole content"`
-	Overwrite bool   `json:"overwrite,omitempty" jsonschema:"replace the file if it exists"`
-	Confirm   bool   `json:"confirm_large_delete,omitempty" jsonschema:"say that removing most of a large file is meant"`
+	Path      string `json:"path"`
+	Content   string `json:"content"`
+	Overwrite bool   `json:"overwrite,omitempty"`
+	Confirm   bool   `json:"confirm_large_delete,omitempty"`
 }
 
 // NewWrite makes the write_file tool over ws.

@@ -33,10 +33,10 @@ const (
 )
 
 type readArgs struct {
-	Path   string `json:"path" jsonschema:"file, relative to the workspace"`
-	Offset int    `json:"offset,omitempty" jsonschema:"first line to show, counted from 1"`
-	Limit  int    `json:"limit,omitempty" jsonschema:"how many lines; default 400, at most 2000"`
-	Symbol string `json:"symbol,omitempty" jsonschema:"instead of a range: a function, type or the like to show whole, such as Parse or Config.Load"`
+	Path   string `json:"path"`
+	Offset int    `json:"offset,omitempty"`
+	Limit  int    `json:"limit,omitempty"`
+	Symbol string `json:"symbol,omitempty"`
 }
 
 // reader is the read_file tool. It is a [tool.Forgetter].

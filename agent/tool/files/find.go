@@ -27,8 +27,8 @@ const (
 
 type findArgs struct {
 	Pattern string `json:"pattern" jsonschema:"glob, such as *_test.go, src/**/*.{ts,tsx} or Makefile"`
-	Path    string `json:"path,omitempty" jsonschema:"directory to look below, relative to the workspace; default its root"`
-	All     bool   `json:"all,omitempty" jsonschema:"also what .gitignore ignores"`
+	Path    string `json:"path,omitempty"`
+	All     bool   `json:"all,omitempty"`
 }
 
 // NewFind makes the find_files tool over ws.

@@ -24,10 +24,10 @@ var listDescription string
 const maxListed = 500
 
 type listArgs struct {
-	Path  string `json:"path,omitempty" jsonschema:"directory, relative to the workspace; default its root"`
-	Glob  string `json:"glob,omitempty" jsonschema:"show only files that match, such as *.go or src/**/*.{ts,tsx}; without a slash it matches names at any depth; with ! in front, all but those"`
-	Depth int    `json:"depth,omitempty" jsonschema:"how many levels deep; default all"`
-	All   bool   `json:"all,omitempty" jsonschema:"also what .gitignore ignores"`
+	Path  string `json:"path,omitempty"`
+	Glob  string `json:"glob,omitempty"`
+	Depth int    `json:"depth,omitempty"`
+	All   bool   `json:"all,omitempty"`
 }
 
 // NewList makes the list_files tool over ws.

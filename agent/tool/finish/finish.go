@@ -21,16 +21,16 @@ const Name = "finish"
 
 // Submission is the Data of a successful result.
 type Submission struct {
-	Summary    string  `json:"summary" jsonschema:"what was wrong, what you changed, what you ran"`
-	Answer     string  `json:"answer,omitempty" jsonschema:"the answer, when the task is a question"`
-	Replies    []Reply `json:"replies,omitempty" jsonschema:"answers to the remarks that carry an id"`
-	Unverified string  `json:"unverified,omitempty" jsonschema:"why a verifying command could not be run"`
+	Summary    string  `json:"summary"`
+	Answer     string  `json:"answer,omitempty"`
+	Replies    []Reply `json:"replies,omitempty"`
+	Unverified string  `json:"unverified,omitempty"`
 }
 
 // Reply answers one context block.
 type Reply struct {
-	ID   string `json:"id" jsonschema:"the id of the remark"`
-	Text string `json:"text" jsonschema:"your answer to it"`
+	ID   string `json:"id"`
+	Text string `json:"text"`
 }
 
 // New makes the finish tool.

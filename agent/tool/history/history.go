@@ -15,7 +15,7 @@ import (
 var description string
 
 type args struct {
-	Paths []string `json:"paths,omitempty" jsonschema:"files relative to the workspace; default all"`
+	Paths []string `json:"paths,omitempty"`
 }
 
 // New makes the git_diff tool over d.

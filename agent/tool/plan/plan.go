@@ -45,11 +45,11 @@ type Item struct {
 
 // Plan is the Data of a successful result.
 type Plan struct {
-	Items []Item `json:"items" jsonschema:"the whole plan; it replaces the last one"`
+	Items []Item `json:"items"`
 	// Check is the command that is to prove the change, besides the task's own.
-	Check string `json:"check,omitempty" jsonschema:"the command that will prove the change"`
+	Check string `json:"check,omitempty"`
 	// Files are what is to be changed; empty means that it was not said.
-	Files []string `json:"files,omitempty" jsonschema:"the files you will change"`
+	Files []string `json:"files,omitempty"`
 }
 
 // Text is the plan for people and models.

@@ -42,14 +42,14 @@ const (
 )
 
 type args struct {
-	Pattern    string `json:"pattern" jsonschema:"regular expression, RE2 syntax, matched within lines"`
-	Path       string `json:"path,omitempty" jsonschema:"file or directory, relative to the workspace; default its root"`
-	Glob       string `json:"glob,omitempty" jsonschema:"search only files that match, such as *.go or src/**/*.{ts,tsx}; with ! in front, all but those"`
-	IgnoreCase bool   `json:"ignore_case,omitempty" jsonschema:"match upper and lower case alike"`
-	Literal    bool   `json:"literal,omitempty" jsonschema:"take the pattern as plain text"`
-	Word       bool   `json:"word,omitempty" jsonschema:"match whole words only"`
-	PerFile    int    `json:"per_file,omitempty" jsonschema:"matches shown per file; default 3"`
-	All        bool   `json:"all,omitempty" jsonschema:"also files that .gitignore ignores"`
+	Pattern    string `json:"pattern"`
+	Path       string `json:"path,omitempty"`
+	Glob       string `json:"glob,omitempty"`
+	IgnoreCase bool   `json:"ignore_case,omitempty"`
+	Literal    bool   `json:"literal,omitempty"`
+	Word       bool   `json:"word,omitempty"`
+	PerFile    int    `json:"per_file,omitempty"`
+	All        bool   `json:"all,omitempty"`
 }
 
 // New makes the search_code tool over ws. The Data of its result is a [Found].

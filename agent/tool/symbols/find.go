@@ -24,9 +24,9 @@ const (
 )
 
 type findArgs struct {
-	Name string `json:"name" jsonschema:"the name as it is written in code, such as Parse or Config.Load"`
-	Kind string `json:"kind,omitempty" jsonschema:"only declarations of this kind"`
-	Path string `json:"path,omitempty" jsonschema:"only in this file or below this directory"`
+	Name string `json:"name"`
+	Kind string `json:"kind,omitempty"`
+	Path string `json:"path,omitempty"`
 }
 
 // NewFind makes the find_symbol tool over r.

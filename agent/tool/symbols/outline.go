@@ -24,7 +24,7 @@ const (
 )
 
 type outlineArgs struct {
-	Path string `json:"path,omitempty" jsonschema:"file or directory, relative to the workspace; default its root"`
+	Path string `json:"path,omitempty"`
 }
 
 // NewOutline makes the outline tool over r.

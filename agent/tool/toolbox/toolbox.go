@@ -10,6 +10,8 @@
 package toolbox
 
 import (
+	"encoding/json"
+
 	"github.com/greenwright/greenwright/agent/model"
 	"github.com/greenwright/greenwright/agent/tool"
 	"github.com/greenwright/greenwright/agent/tool/ask"
@@ -74,7 +76,40 @@ func New(p Parts) []tool.Tool {
 	if p.Differ != nil {
 		tools = append(tools, history.New(p.Differ))
 	}
-	return append(tools, plan.New(), ask.New(), finish.New())
+	tools = append(tools, plan.New(), ask.New(), finish.New())
+	for i, t := range tools {
+		if !often(t.Spec().Name) {
+			tools[i] = rare{t}
+		}
+	}
+	return tools
+}
+
+// often says which tools are offered by their whole schema: those that nearly
+// every run calls. The others have a line each.
+func often(name string) bool {
+	switch name {
+	case "read_file", "search_code", "edit_file", "apply_patch", "write_file", shell.Name, shell.ChecksName, plan.Name, finish.Name:
+		return true
+	}
+	return false
+}
+
+// rare offers a tool by a line.
+type rare struct{ tool.Tool }
+
+// Spec is the tool's, but for how it is offered.
+func (r rare) Spec() tool.Spec {
+	s := r.Tool.Spec()
+	s.Rare = true
+	return s
+}
+
+// Forget passes on what a tool is to forget.
+func (r rare) Forget(args json.RawMessage) {
+	if f, ok := r.Tool.(tool.Forgetter); ok {
+		f.Forget(args)
+	}
 }
 
 // changing are the tools that change files.
