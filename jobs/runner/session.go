@@ -12,6 +12,7 @@ import (
 	"github.com/greenwright/greenwright/sandbox/layout"
 
 	"github.com/greenwright/greenwright/agent/model"
+	"github.com/greenwright/greenwright/agent/tool/symbols"
 	"github.com/greenwright/greenwright/jobs"
 	"github.com/greenwright/greenwright/jobs/actions"
 	"github.com/greenwright/greenwright/jobs/journal"
@@ -51,10 +52,11 @@ type session struct {
 	furnishings
 	guides string // maintainers' instruction files
 
-	proof             *room // where commands prove
-	proofUsed         bool  // whether a commit of ours has been in it
-	rooms             int   // opened so far
-	work              *room // where the agent works
+	proof             *room               // where commands prove
+	proofUsed         bool                // whether a commit of ours has been in it
+	rooms             int                 // opened so far
+	work              *room               // where the agent works
+	index             *symbols.Repository // the names in the work room's files
 	before, afterRuns []journal.CheckRan
 	who               []worker // who works, in turn
 	spent             bool     // whether a model has been asked

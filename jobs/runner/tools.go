@@ -7,6 +7,7 @@ import (
 	"github.com/greenwright/greenwright/agent"
 	"github.com/greenwright/greenwright/agent/model"
 	"github.com/greenwright/greenwright/agent/tool"
+	"github.com/greenwright/greenwright/agent/tool/symbols"
 	"github.com/greenwright/greenwright/agent/tool/toolbox"
 	"github.com/greenwright/greenwright/agent/tool/workspace"
 	"github.com/greenwright/greenwright/jobs/journal"
@@ -21,7 +22,8 @@ func (s *session) tools(checks []model.Check) ([]tool.Tool, func(), error) {
 	if err != nil {
 		return nil, nil, fmt.Errorf("opening the workspace: %w", err)
 	}
-	tools := toolbox.New(toolbox.Parts{Workspace: ws, Executor: executor{s}, Differ: differ{s}, ReadOnly: !s.job.Kind.Changes(), Checks: checks, Infrastructure: verify.Environment})
+	s.index = symbols.NewRepository(ws, nil)
+	tools := toolbox.New(toolbox.Parts{Workspace: ws, Repository: s.index, Executor: executor{s}, Differ: differ{s}, ReadOnly: !s.job.Kind.Changes(), Checks: checks, Infrastructure: verify.Environment})
 	return tools, func() { _ = ws.Close() }, nil
 }
 

@@ -146,7 +146,11 @@ func (s *session) let(ctx context.Context, w worker, checks []model.Check, feedb
 		return agent.Outcome{}, fmt.Errorf("making the agent: %w", err)
 	}
 	s.spent = s.spent || w.name != Mechanic
-	outcome, err := a.Run(ctx, s.task(checks, feedback))
+	task := s.task(checks, feedback)
+	if w.name != Mechanic {
+		task.Leads = s.leads(ctx, s.index, feedback)
+	}
+	outcome, err := a.Run(ctx, task)
 	if ctx.Err() != nil {
 		return outcome, context.Cause(ctx)
 	}
