@@ -109,8 +109,8 @@ func (w *Window) Tokens() int {
 }
 
 // Sent notes that the transcript as it is was sent, and how many tokens the
-// vendor counted (0 when it did not say). Single odd reports are damped, and
-// the learnt factor stays between a half and three.
+// vendor counted (0 when it did not say). Single odd reports are damped; one
+// below half of the estimate or above three times it is not believed.
 func (w *Window) Sent(reported int64) {
 	const minSample = 500 // too small a request says nothing
 	w.sent, w.reported = w.fixed+w.total, 0
@@ -119,10 +119,9 @@ func (w *Window) Sent(reported int64) {
 	}
 	ratio := float64(reported) / w.sent
 	if ratio < 0.5 || ratio > 3 {
-		ratio = min(max(ratio, 0.5), 3)
-	} else {
-		w.reported = reported
+		return // a server that does not count
 	}
+	w.reported = reported
 	w.factor = min(max((w.factor+ratio)/2, 0.5), 3)
 }
 

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"runtime/debug"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -53,6 +54,7 @@ func (g *globals) load() (config.Config, error) {
 
 // Main runs the program and gives its exit code.
 func Main(ctx context.Context, version string, args []string, out, errOut io.Writer) int {
+	keepSmall()
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	root := newRoot(version)
@@ -72,6 +74,17 @@ func Main(ctx context.Context, version string, args []string, out, errOut io.Wri
 	}
 	_, _ = fmt.Fprintln(errOut, "greenwright:", err)
 	return exitFailed
+}
+
+// gcPercent lets the heap grow by half of what lives before it is collected,
+// instead of by all: a worker is sized by its memory, and spends its time on
+// waiting for models and commands. GOGC in the environment has its way.
+const gcPercent = 50
+
+func keepSmall() {
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(gcPercent)
+	}
 }
 
 func newRoot(version string) *cobra.Command {
