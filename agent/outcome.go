@@ -49,7 +49,7 @@ type Outcome struct {
 	Steps       int
 	ToolCalls   int
 	Compactions int
-	Usage      model.Usage
+	Usage       model.Usage
 	// CostMicroUSD is Usage at the configured price.
 	CostMicroUSD int64
 	Plan         []PlanItem

@@ -33,25 +33,25 @@ var errTimeLimit = errors.New("the run's wall clock ended")
 
 // run is the state of one task being worked on. It is for one goroutine.
 type run struct {
-	agent    *Agent
-	task     Task
-	limits   Limits
-	started  time.Time // by Config.Now, for budgets
-	softEnd  time.Time // by the system's clock, for deadlines: no tool runs after it
-	system   []string
-	window   *window.Window // what the model sees; the journal has the whole
-	phase    phases
-	stuck    *stuck.Detector
-	ids      *ids
-	out      Outcome
+	agent   *Agent
+	task    Task
+	limits  Limits
+	started time.Time // by Config.Now, for budgets
+	softEnd time.Time // by the system's clock, for deadlines: no tool runs after it
+	system  []string
+	window  *window.Window // what the model sees; the journal has the whole
+	phase   phases
+	stuck   *stuck.Detector
+	ids     *ids
+	out     Outcome
 
-	tree    string // the work tree's name now
-	edits   int    // names the tree when there is no hasher
-	kept    string // the tree of the last snapshot
-	proofs  map[string]proof
-	plan    plan.Plan
-	syntax  map[string]string // files that an edit left with new syntax errors, and the first of them
-	used    map[string]bool   // tools called since the tree last changed
+	tree   string // the work tree's name now
+	edits  int    // names the tree when there is no hasher
+	kept   string // the tree of the last snapshot
+	proofs map[string]proof
+	plan   plan.Plan
+	syntax map[string]string // files that an edit left with new syntax errors, and the first of them
+	used   map[string]bool   // tools called since the tree last changed
 
 	first        model.Message // the task
 	people       []string      // later messages of people, as said
@@ -59,7 +59,7 @@ type run struct {
 	compactAgain int           // tokens below which no compaction is tried
 
 	nudges, formatErrors, cuts int
-	empty                      int // replies in a row with nothing in them
+	empty                      int    // replies in a row with nothing in them
 	reviewed                   string // digest of the difference that a finish was answered with
 	reviews, refusals          int
 	checkRuns                  int // of the platform, at a submission

@@ -26,12 +26,13 @@ func (r *run) statusLine() string {
 
 // snapshot keeps the state of the files if it is not kept yet.
 func (r *run) snapshot(ctx context.Context) error {
-	if r.agent.cfg.Snapshots == nil || r.tree == r.kept || ctx.Err() != nil {
+	stopping := ctx.Err() != nil
+	if r.agent.cfg.Snapshots == nil || r.tree == r.kept || stopping {
 		return nil
 	}
-	id, err := r.agent.cfg.Snapshots.Take(ctx, fmt.Sprintf("after step %d", r.out.Steps))
-	if err != nil {
-		return r.note(ctx, "the state of the files could not be kept: "+tool.Clean(err.Error()))
+	id, failed := r.agent.cfg.Snapshots.Take(ctx, fmt.Sprintf("after step %d", r.out.Steps))
+	if failed != nil { // restore can then not go back to here, which is no reason to stop
+		return r.note(ctx, "the state of the files could not be kept: "+tool.Clean(failed.Error()))
 	}
 	r.kept = r.tree
 	return r.record(ctx, Entry{Kind: EntrySnapshot, Snapshot: &SnapshotRecord{ID: id, Tree: r.tree}})

@@ -37,10 +37,8 @@ func (r *Registry) Offered() []Spec {
 	}
 	var b strings.Builder
 	b.WriteString("Call one of these:\n")
-	names := make([]any, 0, len(rare))
 	for _, s := range rare {
 		b.WriteString(Signature(s) + " " + firstSentence(s.Description) + "\n")
-		names = append(names, s.Name)
 	}
 	return append(offered, Spec{
 		Name: UseName, Description: strings.TrimSpace(b.String()), Effect: EffectState,

@@ -138,6 +138,8 @@ var oneImporter = map[string][]string{
 	"github.com/anthropics/anthropic-sdk-go":  {"agent/model/anthropic"},
 	"github.com/openai/openai-go":             {"agent/model/openai"},
 	"github.com/spf13/cobra":                  {"cmd/internal/cli"},
+	"github.com/evanw/esbuild":                {"agent/tool/syntax"},
+	"github.com/pelletier/go-toml":            {"agent/tool/syntax"},
 }
 
 func TestOneImporterPerClient(t *testing.T) {
