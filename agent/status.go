@@ -26,14 +26,19 @@ func (r *run) statusLine() string {
 
 // snapshot keeps the state of the files if it is not kept yet.
 func (r *run) snapshot(ctx context.Context) error {
-	stopping := ctx.Err() != nil
-	if r.agent.cfg.Snapshots == nil || r.tree == r.kept || stopping {
+	if r.agent.cfg.Snapshots == nil || r.tree == r.kept || stopped(ctx) {
 		return nil
 	}
-	id, failed := r.agent.cfg.Snapshots.Take(ctx, fmt.Sprintf("after step %d", r.out.Steps))
-	if failed != nil { // restore can then not go back to here, which is no reason to stop
-		return r.note(ctx, "the state of the files could not be kept: "+tool.Clean(failed.Error()))
+	id, err := r.agent.cfg.Snapshots.Take(ctx, fmt.Sprintf("after step %d", r.out.Steps))
+	if err != nil { // restore can then not go back to here, which is no reason to stop
+		return r.unkept(ctx, err)
 	}
 	r.kept = r.tree
 	return r.record(ctx, Entry{Kind: EntrySnapshot, Snapshot: &SnapshotRecord{ID: id, Tree: r.tree}})
+}
+
+func stopped(ctx context.Context) bool { return ctx.Err() != nil }
+
+func (r *run) unkept(ctx context.Context, why error) error {
+	return r.note(ctx, "the state of the files could not be kept: "+tool.Clean(why.Error()))
 }
