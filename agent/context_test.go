@@ -181,3 +181,21 @@ func TestPromptsShareTheirPrefix(t *testing.T) {
 		t.Errorf("state %s, %.3f shared", out.State, share)
 	}
 }
+
+// TestPeoplesWordsSurvive: what a person wrote while the run worked is word for
+// word in the transcript after it was compacted to the end.
+func TestPeoplesWordsSurvive(t *testing.T) {
+	m := &counting{t: t, window: 32_000, steps: 60, do: reading, deaf: true}
+	r := newRig(t, m)
+	r.put("file-0.txt", strings.Repeat("a line\n", 3000))
+	r.put("huge.txt", strings.Repeat("x\n", 10_000))
+	r.inbox = [][]agent.Message{nil, {{ID: "1", Author: "maintainer", Text: "keep the old name as an alias"}}}
+	out := r.run(agent.Task{ID: "long", Instruction: "say what is in the files", Kind: agent.KindAnswer,
+		Limits: agent.Limits{Steps: 100, ToolCalls: 100, ContextTokens: 32_000}})
+	if out.State != agent.StateAnswered || out.Compactions == 0 {
+		t.Errorf("state %s, %d compactions", out.State, out.Compactions)
+	}
+	if n := strings.Count(m.last, "keep the old name as an alias"); n != 1 || !strings.Contains(m.last, "say what is in the files") {
+		t.Errorf("the message is there %d times", n)
+	}
+}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/greenwright/greenwright/agent/model"
 	"github.com/greenwright/greenwright/agent/stuck"
+	"github.com/greenwright/greenwright/agent/tool"
 	"github.com/greenwright/greenwright/agent/tool/plan"
 	"github.com/greenwright/greenwright/agent/window"
 )
@@ -165,10 +166,17 @@ func (r *run) takeInbox(ctx context.Context) (bool, error) {
 		return false, err
 	}
 	for _, m := range arrived {
-		r.people = append(r.people, inboxText(m))
-		if err := r.say(ctx, model.Text(model.RoleUser, inboxText(m))); err != nil {
+		if err := r.say(ctx, model.Text(model.RoleUser, r.hear(m))); err != nil {
 			return false, err
 		}
 	}
 	return len(arrived) > 0, nil
+}
+
+// hear keeps a person's message, which no compaction may lose, and gives it as
+// it joins the transcript.
+func (r *run) hear(m Message) string {
+	text, _ := tool.Cut(inboxText(m), r.window.ItemBytes(), 0.7)
+	r.people = append(r.people, text)
+	return text
 }

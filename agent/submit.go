@@ -154,8 +154,7 @@ func (r *run) accept(ctx context.Context, s finish.Submission, res *tool.Result,
 		}
 		if len(arrived) > 0 {
 			for _, m := range arrived {
-				r.late = append(r.late, inboxText(m))
-				r.people = append(r.people, inboxText(m))
+				r.late = append(r.late, r.hear(m))
 			}
 			*res = tool.OKText("Not submitted: new messages arrived, which follow. Take them into account, then call finish again.")
 			return nil
