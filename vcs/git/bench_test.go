@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -128,4 +129,36 @@ func BenchmarkChanges(b *testing.B) {
 			}
 		})
 	}
+}
+
+// BenchmarkSnapshot measures what keeping the state of a workspace costs when
+// one file of it has changed, and naming its tree after that.
+func BenchmarkSnapshot(b *testing.B) {
+	for _, files := range []int{300, 10_000} {
+		b.Run(fmt.Sprintf("files=%d", files), func(b *testing.B) { benchSnapshot(b, files) })
+	}
+}
+
+func benchSnapshot(b *testing.B, files int) {
+	s := checkedOut(b, git.Config{}, func(dir string) {
+		for i := range files {
+			write(b, dir, fmt.Sprintf("d%02d/e%02d/f%d.go", i%20, i/20%25, i), fmt.Sprintf("package p%d\n", i))
+		}
+	})
+	ctx := context.Background()
+	snaps := value(s.ws.Snapshots(ctx, git.SnapshotOptions{Dir: filepath.Join(b.TempDir(), "s")}))(b)
+	defer snaps.Close()
+	time.Sleep(50 * time.Millisecond) // past the resolution of file times
+	value(snaps.Take(ctx, "warm"))(b)
+	value(s.ws.TreeHash(ctx))(b)
+	var taking, hashing []time.Duration
+	for n := 0; b.Loop(); n++ {
+		write(b, s.ws.Dir(), "d01/e00/f1.go", fmt.Sprintf("package changed%d\n", n))
+		taking = append(taking, timed(func() { value(snaps.Take(ctx, "step"))(b) }))
+		hashing = append(hashing, timed(func() { value(s.ws.TreeHash(ctx))(b) }))
+	}
+	slices.Sort(taking)
+	slices.Sort(hashing)
+	b.ReportMetric(taking[len(taking)/2].Seconds()*1e3, "take-ms")
+	b.ReportMetric(hashing[len(hashing)/2].Seconds()*1e3, "treehash-ms")
 }

@@ -72,23 +72,22 @@ func (c *ChangeSet) Refused() []Note {
 func (w *Workspace) Changes(ctx context.Context) (*ChangeSet, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.held == nil {
-		return nil, fmt.Errorf("%w: workspace is closed", vcs.ErrInvalid)
+	o, err := w.reader()
+	if err != nil {
+		return nil, err
 	}
-	set, err := w.changes(ctx)
+	set, err := w.changes(ctx, o)
+	if err != nil {
+		w.dropReader()
+	}
 	return set, w.mirror.markDamaged(err)
 }
 
-func (w *Workspace) changes(ctx context.Context) (*ChangeSet, error) {
-	got, err := w.scan(ctx, w.mirror.open, true)
+func (w *Workspace) changes(ctx context.Context, o *objects) (*ChangeSet, error) {
+	got, err := w.scan(ctx, o, w.mirror.open, true)
 	if err != nil {
 		return nil, err
 	}
-	o, err := w.mirror.open()
-	if err != nil {
-		return nil, err
-	}
-	defer o.close()
 	tree, err := buildTree(o, w.base, got.next, got.changed)
 	if err != nil {
 		return nil, err

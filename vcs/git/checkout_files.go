@@ -145,16 +145,7 @@ func (w *Workspace) writeContent(o *objects, f io.Writer, p string, h plumbing.H
 		_, err = f.Write(rule.smudge(data))
 		return err
 	}
-	r, err := obj.Reader()
-	if err != nil {
-		return missing("blob", h, err)
-	}
-	defer r.Close()
-	n, err := io.Copy(f, r)
-	if err == nil && n != obj.Size() {
-		err = missing("blob", h, io.ErrUnexpectedEOF)
-	}
-	return err
+	return copyObject(obj, f)
 }
 
 func (c *checkout) makeLinks() error {

@@ -13,6 +13,9 @@
 //     os.Root, must be a regular file (or a link, taken as data), and is
 //     compared with the base tree in the mirror. Attributes come from the
 //     base commit.
+//   - [Snapshots] keep a workspace's files as they are on disk, in a store of
+//     their own; a restore writes and removes through no link, touches only
+//     what differs, and destroys nothing that it does not hold.
 //   - A push never forces: the remote must be where the caller expects it,
 //     the commit must descend from there, and the remote is read back.
 //

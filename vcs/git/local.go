@@ -74,7 +74,7 @@ func DirtyPaths(ctx context.Context, root string) ([]string, error) {
 	if w.attrs, err = o.attributes(w.base); err != nil {
 		return nil, err
 	}
-	got, err := w.scan(ctx, open, false)
+	got, err := w.scan(ctx, o, open, false)
 	if err != nil {
 		return nil, fmt.Errorf("comparing checkout with HEAD: %w", err)
 	}

@@ -82,10 +82,18 @@ func (m *Mirror) read(ctx context.Context) (*objects, func(), error) {
 
 // open opens the mirror's objects; the caller holds it.
 func (m *Mirror) open() (*objects, error) {
-	if _, err := os.Stat(filepath.Join(m.dir, "HEAD")); err != nil {
-		return nil, fmt.Errorf("%w: no mirror of %s yet", vcs.ErrNotFound, m.repo)
+	if err := m.there(); err != nil {
+		return nil, err
 	}
 	return openObjects(m.dir), nil
+}
+
+// there is vcs.ErrNotFound before the first fetch.
+func (m *Mirror) there() error {
+	if _, err := os.Stat(filepath.Join(m.dir, "HEAD")); err != nil {
+		return fmt.Errorf("%w: no mirror of %s yet", vcs.ErrNotFound, m.repo)
+	}
+	return nil
 }
 
 // ensure creates the mirror, or rebuilds it when it is damaged, left by a

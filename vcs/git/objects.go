@@ -26,9 +26,12 @@ type objects struct {
 	st *filesystem.Storage
 }
 
-func openObjects(gitDir string) *objects {
+func openObjects(gitDir string) *objects { return openCached(gitDir, objectCacheBytes) }
+
+// openCached opens a store whose reader keeps so much of delta bases.
+func openCached(gitDir string, keep cache.FileSize) *objects {
 	return &objects{st: filesystem.NewStorageWithOptions(newSteadyFS(gitDir),
-		cache.NewObjectLRU(objectCacheBytes),
+		cache.NewObjectLRU(keep),
 		filesystem.Options{KeepDescriptors: true, LargeObjectThreshold: streamAbove})}
 }
 
@@ -85,6 +88,29 @@ func (o *objects) blob(h plumbing.Hash, limit int64) ([]byte, error) {
 		return nil, missing("blob", h, err)
 	}
 	return buf, nil
+}
+
+// copyBlob writes out a blob that has to be there.
+func (o *objects) copyBlob(h plumbing.Hash, w io.Writer) error {
+	obj, err := o.st.EncodedObject(plumbing.BlobObject, h)
+	if err != nil {
+		return missing("blob", h, err)
+	}
+	return copyObject(obj, w)
+}
+
+// copyObject streams an object. An error that is the object's is ErrCorrupt.
+func copyObject(obj plumbing.EncodedObject, w io.Writer) error {
+	r, err := obj.Reader()
+	if err != nil {
+		return missing("blob", obj.Hash(), err)
+	}
+	defer r.Close()
+	n, err := io.Copy(w, r)
+	if err == nil && n != obj.Size() {
+		err = missing("blob", obj.Hash(), io.ErrUnexpectedEOF)
+	}
+	return err
 }
 
 func (o *objects) has(h plumbing.Hash) bool { return o.st.HasEncodedObject(h) == nil }

@@ -11,8 +11,6 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/filemode"
 	"golang.org/x/sync/errgroup"
-
-	"github.com/greenwright/greenwright/vcs"
 )
 
 // scanned is a workspace's state as a tree would hold it.
@@ -42,20 +40,16 @@ type refusal struct {
 	text string
 }
 
-// scan compares the workspace with its base. The caller holds w.mu.
-func (w *Workspace) scan(ctx context.Context, open func() (*objects, error), store bool) (*scanned, error) {
+// scan compares the workspace with its base, reading objects from o and, where
+// much is to be read, from further readers. The caller holds w.mu.
+func (w *Workspace) scan(ctx context.Context, o *objects, open func() (*objects, error), store bool) (*scanned, error) {
 	root, err := os.OpenRoot(w.dir)
 	if err != nil {
 		return nil, fmt.Errorf("opening workspace: %w", err)
 	}
 	defer root.Close()
-	o, err := open()
-	if err != nil {
-		return nil, err
-	}
-	defer o.close()
 	s := &scanner{w: w, open: open, store: store, next: make(map[string]entry, len(w.base.files)), learned: map[string]cached{}}
-	s.walker = &walker{w: w, objects: o, root: root, notes: newNotes()}
+	s.walker = &walker{w: w, objects: o, root: root, notes: newNotes(), found: make([]foundFile, 0, len(w.base.files))}
 	s.budget.Store(w.limits.MaxChangedBytes)
 	if err := s.walker.walk(ctx); err != nil {
 		return nil, fmt.Errorf("walking workspace: %w", err)
@@ -68,6 +62,9 @@ func (w *Workspace) scan(ctx context.Context, open func() (*objects, error), sto
 	}
 	return s.finish(), nil
 }
+
+// fewFiles are read with the reader at hand: opening one costs more.
+const fewFiles = 16
 
 // hashAll finds the entry of every file found, reading in parallel those whose
 // stamp has changed.
@@ -84,6 +81,9 @@ func (s *scanner) hashAll(ctx context.Context) error {
 		}
 		unread = append(unread, f)
 	}
+	if len(unread) <= fewFiles {
+		return s.readThese(ctx, s.walker.objects, unread, &atomic.Int64{})
+	}
 	var at atomic.Int64
 	g, ctx := errgroup.WithContext(ctx)
 	for range min(workers(), len(unread)) {
@@ -93,18 +93,24 @@ func (s *scanner) hashAll(ctx context.Context) error {
 				return err
 			}
 			defer o.close()
-			for i := at.Add(1) - 1; i < int64(len(unread)); i = at.Add(1) - 1 {
-				if err := ctx.Err(); err != nil {
-					return err
-				}
-				if err := s.file(o, unread[i]); err != nil {
-					return err
-				}
-			}
-			return nil
+			return s.readThese(ctx, o, unread, &at)
 		})
 	}
 	return g.Wait()
+}
+
+// readThese reads files from a list that it may share with others: at counts
+// those that are taken.
+func (s *scanner) readThese(ctx context.Context, o *objects, list []foundFile, at *atomic.Int64) error {
+	for i := at.Add(1) - 1; i < int64(len(list)); i = at.Add(1) - 1 {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if err := s.file(o, list[i]); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // remembered returns the content's hash when the file has certainly not
@@ -223,11 +229,13 @@ func (s *scanner) keep(p string, e entry) {
 func (w *Workspace) TreeHash(ctx context.Context) (string, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.held == nil {
-		return "", fmt.Errorf("%w: workspace is closed", vcs.ErrInvalid)
-	}
-	got, err := w.scan(ctx, w.mirror.open, false)
+	o, err := w.reader()
 	if err != nil {
+		return "", err
+	}
+	got, err := w.scan(ctx, o, w.mirror.open, false)
+	if err != nil {
+		w.dropReader()
 		return "", w.mirror.markDamaged(err)
 	}
 	h, err := buildTree(nil, w.base, got.next, got.changed)

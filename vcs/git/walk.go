@@ -53,23 +53,28 @@ func (k *walker) walk(ctx context.Context) error {
 		return fmt.Errorf("opening workspace: %w", err)
 	}
 	defer top.Close()
-	return k.dir(ctx, top, "", nil, 0)
+	return k.dir(ctx, top, "", nil, nil, 0)
 }
 
-// dir looks at everything in one directory, which d holds open.
-func (k *walker) dir(ctx context.Context, d *os.Root, rel string, stack ignoreStack, depth int) error {
+// dir looks at everything in one directory, which d holds open and which has
+// to be the one that info describes, if given.
+func (k *walker) dir(ctx context.Context, d *os.Root, rel string, info fs.FileInfo, stack ignoreStack, depth int) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	names, err := k.names(d)
+	names, err := k.names(d, info)
 	if err != nil {
 		if errors.Is(err, ErrTooLarge) {
 			return err
 		}
+		if errors.Is(err, errMoved) {
+			k.refuse(NoteMoving, rel, "directory was exchanged while it was read")
+			return nil
+		}
 		k.refuse(NoteUnreadable, rel, "directory cannot be listed: %v", errno(err))
 		return nil
 	}
-	stack, err = k.rules(d, rel, stack)
+	stack, err = k.rules(d, rel, names, stack)
 	if err != nil {
 		return err
 	}
@@ -85,12 +90,19 @@ func (k *walker) dir(ctx context.Context, d *os.Root, rel string, stack ignoreSt
 // many is noticed before they fill memory.
 const readBatch = 4096
 
-func (k *walker) names(d *os.Root) ([]string, error) {
+// names lists a directory, sorted; errMoved when it is not the one that info
+// describes.
+func (k *walker) names(d *os.Root, info fs.FileInfo) ([]string, error) {
 	f, err := d.Open(".")
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
+	if info != nil {
+		if now, err := f.Stat(); err != nil || !os.SameFile(info, now) {
+			return nil, errMoved
+		}
+	}
 	var all []string
 	for {
 		names, err := f.Readdirnames(readBatch)
@@ -110,7 +122,7 @@ func (k *walker) names(d *os.Root) ([]string, error) {
 
 // rules adds a directory's .gitignore: the base's, and the workspace's own
 // where it differs. It can only leave untracked files out.
-func (k *walker) rules(d *os.Root, rel string, stack ignoreStack) (ignoreStack, error) {
+func (k *walker) rules(d *os.Root, rel string, names []string, stack ignoreStack) (ignoreStack, error) {
 	p := join(rel, ".gitignore")
 	var lists []ignoreList
 	if e, ok := k.w.base.files[p]; ok && e.regular() {
@@ -119,6 +131,9 @@ func (k *walker) rules(d *os.Root, rel string, stack ignoreStack) (ignoreStack, 
 			return nil, err
 		}
 		lists = append(lists, parseIgnore(rel, data))
+	}
+	if _, there := slices.BinarySearch(names, ".gitignore"); !there {
+		return stack.with(lists...), nil
 	}
 	info, err := d.Lstat(".gitignore")
 	if err == nil && info.Mode().IsRegular() && info.Size() <= maxRuleFile {
@@ -175,12 +190,7 @@ func (k *walker) subdir(ctx context.Context, d *os.Root, p, name string, info fs
 		return nil
 	}
 	defer sub.Close()
-	now, err := sub.Stat(".")
-	if err != nil || !os.SameFile(info, now) {
-		k.refuse(NoteMoving, p, "directory was exchanged while it was read")
-		return nil
-	}
-	return k.dir(ctx, sub, p, stack, depth+1)
+	return k.dir(ctx, sub, p, info, stack, depth+1)
 }
 
 func (k *walker) file(d *os.Root, p, name string, info fs.FileInfo) {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/cache"
 
 	"github.com/greenwright/greenwright/vcs"
 )
@@ -95,8 +96,11 @@ type Workspace struct {
 	attrs  *attributes
 	held   *fileLock
 
-	mu    sync.Mutex
-	cache map[string]cached // guarded by mu
+	uid, gid int // own what is written, -1 for the process
+
+	mu      sync.Mutex
+	cache   map[string]cached // guarded by mu
+	objects *objects          // guarded by mu; see reader
 }
 
 // cached is what a file's content was, and when that was found out.
@@ -125,11 +129,42 @@ func (w *Workspace) BaseTree() string { return w.base.hash.String() }
 func (w *Workspace) Close() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	w.dropReader()
 	if w.held != nil {
 		w.held.release()
 		w.held = nil
 	}
 	return nil
+}
+
+// keptCacheBytes bounds the delta bases that the kept reader holds.
+const keptCacheBytes = 8 * cache.MiByte
+
+// reader is the mirror's objects, opened once: decoding the packs' indexes
+// costs more than a look at the workspace. Packs that come later are not seen
+// by it, which does no harm: the base was there before, and what is put twice
+// is the same object. While the workspace is open its mirror is held, so that
+// nothing goes away. The caller holds w.mu.
+func (w *Workspace) reader() (*objects, error) {
+	if w.held == nil {
+		return nil, fmt.Errorf("%w: workspace is closed", vcs.ErrInvalid)
+	}
+	if w.objects != nil {
+		return w.objects, nil
+	}
+	if err := w.mirror.there(); err != nil {
+		return nil, err
+	}
+	w.objects = openCached(w.mirror.dir, keptCacheBytes)
+	return w.objects, nil
+}
+
+// dropReader closes the kept reader after an error that may be its own.
+func (w *Workspace) dropReader() {
+	if w.objects != nil {
+		w.objects.close()
+		w.objects = nil
+	}
 }
 
 // Forget drops what is known of files' contents, so that the next look reads
@@ -166,6 +201,7 @@ func (m *Mirror) newWorkspace(ctx context.Context, commit, dir string, opts Chec
 		return nil, err
 	}
 	w := &Workspace{mirror: m, dir: dir, commit: commit, limits: opts.Limits, held: held, cache: map[string]cached{}}
+	w.uid, w.gid = opts.owner()
 	if err := w.readBase(ctx); err != nil {
 		held.release()
 		return nil, fmt.Errorf("reading %s of %s: %w", commit, m.repo, m.markDamaged(err))
@@ -208,4 +244,22 @@ func (o *objects) attributes(ft *flatTree) (*attributes, error) {
 		a.parse(dir, data)
 	}
 	return a, nil
+}
+
+// Adopt takes a directory that is there, with whatever changes it holds, as a
+// workspace over a commit of its repository that the mirror has. Nothing in it
+// is written now, and its .git is never read. Unless the options say
+// otherwise, what a restore writes belongs to whoever owns the directory, as
+// far as this process may give it away.
+func (m *Mirror) Adopt(ctx context.Context, commit, dir string, opts CheckoutOptions) (*Workspace, error) {
+	if !opts.setsOwner() && os.Geteuid() == 0 {
+		info, err := os.Stat(dir)
+		if err != nil {
+			return nil, fmt.Errorf("%w: %s is not a directory", vcs.ErrInvalid, dir)
+		}
+		if _, _, uid, gid, ok := stampOf(info); ok {
+			opts.UID, opts.GID = int(uid), int(gid)
+		}
+	}
+	return m.Attach(ctx, commit, dir, opts)
 }
