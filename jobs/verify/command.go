@@ -36,9 +36,16 @@ func quote(w string) string {
 	return "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
 }
 
+// maxParsed bounds what is parsed: the parser calls itself for each level of
+// nesting, and a repository's file decides how deep that goes.
+const maxParsed = 16 << 10
+
 // calls lists the simple commands of a script, as their leading literal
-// words; a script that cannot be parsed has none.
+// words; a script that cannot be parsed, or is too long to be, has none.
 func calls(script string) [][]string {
+	if len(script) > maxParsed {
+		return nil
+	}
 	f, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(script), "")
 	if err != nil {
 		return nil

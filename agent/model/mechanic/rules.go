@@ -64,10 +64,17 @@ func goFix(args []string) []string {
 // runners start another program that is named as their next word.
 var runners = []string{"npx", "exec", "command", "env"}
 
+// maxParsed bounds what is parsed: the parser calls itself for each level of
+// nesting, and a repository's file decides how deep that goes.
+const maxParsed = 16 << 10
+
 // fixFor finds the command that mends what a red check complains about: the
 // mending form of every call in it that a rule knows.
 func fixFor(c model.Check) (string, bool) {
 	script := c.Command
+	if len(script) > maxParsed {
+		return "", false
+	}
 	if inner, ok := unwrap(script); ok {
 		script = inner
 	}

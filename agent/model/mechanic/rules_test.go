@@ -153,3 +153,13 @@ func FuzzFix(f *testing.F) {
 		}
 	})
 }
+
+// TestLongScriptsAreLeftAlone: what nests without end is not parsed.
+func TestLongScriptsAreLeftAlone(t *testing.T) {
+	script := "gofmt -l . # " + strings.Repeat("x", 20_000)
+	res, err := mechanic.New().Complete(t.Context(), model.Request{Messages: []model.Message{model.Text(model.RoleUser, "go")},
+		Task: &model.TaskFacts{Checks: []model.Check{{Name: "fmt", Command: script, Red: true, ExitCode: 1}}}})
+	if err != nil || res.Message.Calls()[0].Name != "finish" {
+		t.Errorf("%+v, %v", res.Message.Calls(), err)
+	}
+}

@@ -1,7 +1,10 @@
-// Package history is the tool that shows the agent its own difference.
+// Package history holds the tools that show the agent its own difference and
+// the history that it works on: git_diff, git_log, git_blame.
 //
-// It sits under agent/tool and gets the difference from a [tool.Differ] on the
-// trusted side: git is never run in the workspace for it.
+// It sits under agent/tool and gets everything from the trusted side, by a
+// [tool.Differ] and a [tool.Historian]: git is never run in the workspace for
+// it. Names and text of history are untrusted and cleaned; addresses of
+// authors are not shown.
 package history
 
 import (

@@ -43,7 +43,7 @@ func NewChecks(ex tool.Executor, known []model.Check, missing Infrastructure) to
 	c := checks{ex: ex, known: known, missing: missing}
 	return tool.Typed(tool.Spec{
 		Name:        ChecksName,
-		Description: checksDescription,
+		Description: strings.TrimSpace(checksDescription),
 		Tier:        tool.TierTest,
 		Effect:      tool.EffectExec,
 		Timeout:     -1, // the executor keeps the clocks
@@ -55,24 +55,26 @@ func (c checks) run(ctx context.Context, a checksArgs) tool.Result {
 	if failed != nil {
 		return *failed
 	}
-	var runs []Run
-	var b strings.Builder
-	room := tool.DefaultOutputBytes / len(picked)
-	for _, check := range picked {
-		if ctx.Err() != nil {
-			fmt.Fprintf(&b, "%s: not run, the run is being stopped\n", check.Name)
-			continue
-		}
-		ran, err := c.one(ctx, check)
-		if err != nil {
-			return tool.Failf(tool.CodeSpawnFailed, "%s could not be run: %v", check.Name, err).WithDetail(b.String())
-		}
-		runs = append(runs, ran)
-		writeRun(&b, check, ran, room)
+	runs, err := c.all(ctx, picked)
+	res := tool.OKText(c.report(picked, runs))
+	if err != nil {
+		res = tool.Failf(tool.CodeSpawnFailed, "%s could not be run: %v", picked[len(runs)].Name, err).WithDetail(res.Text)
 	}
-	res := tool.OKText(b.String())
 	res.Data = runs
 	return res
+}
+
+// all runs checks in order until one cannot be run.
+func (c checks) all(ctx context.Context, picked []model.Check) ([]Run, error) {
+	runs := make([]Run, 0, len(picked))
+	for len(runs) < len(picked) && ctx.Err() == nil {
+		ran, err := c.one(ctx, picked[len(runs)])
+		if err != nil {
+			return runs, err
+		}
+		runs = append(runs, ran)
+	}
+	return runs, nil
 }
 
 // pick finds the checks by name, all without names.
@@ -118,20 +120,42 @@ func (c checks) one(ctx context.Context, check model.Check) (Run, error) {
 	return ran, nil
 }
 
-// writeRun writes one check: green ones by a line.
-func writeRun(b *strings.Builder, check model.Check, ran Run, room int) {
-	fmt.Fprintf(b, "%s: %s", check.Name, headline(ran.Execution))
-	if ran.Infrastructure != "" {
-		b.WriteString("; cannot run here: " + ran.Infrastructure)
+// report says how each check ended. Those that are not green share what may be
+// shown.
+func (c checks) report(picked []model.Check, runs []Run) string {
+	notGreen := 0
+	for _, ran := range runs {
+		if !ran.green() {
+			notGreen++
+		}
 	}
-	b.WriteString("\n")
-	if ran.Execution.Cause == tool.CauseExited && ran.Execution.ExitCode == 0 {
-		return
+	var b strings.Builder
+	for i, check := range picked {
+		if i >= len(runs) {
+			fmt.Fprintf(&b, "%s: not run\n", check.Name)
+			continue
+		}
+		fmt.Fprintf(&b, "%s: %s\n", check.Name, Headline(runs[i].Execution))
+		if runs[i].Infrastructure != "" {
+			fmt.Fprintf(&b, "cannot run here, which says nothing about your change: %s\n", runs[i].Infrastructure)
+		}
+		if !runs[i].green() {
+			b.WriteString(c.output(runs[i].Execution, maxChecksShown/notGreen))
+		}
 	}
-	shown, _ := render(ran.Execution)
-	shown, _ = tool.Cut(shown, room, 0.3)
-	b.WriteString(shown)
-	if !strings.HasSuffix(shown, "\n") {
-		b.WriteString("\n")
-	}
+	return b.String()
 }
+
+// maxChecksShown is what all checks of a call may show together.
+const maxChecksShown = 32_000
+
+func (c checks) output(e tool.Execution, room int) string {
+	shown, _ := render(e, wholeOf(c.ex, e))
+	shown, _ = tool.Cut(shown, room, 0.3) // the verdict is at the end
+	if shown != "" && !strings.HasSuffix(shown, "\n") {
+		shown += "\n"
+	}
+	return shown
+}
+
+func (r Run) green() bool { return r.Execution.Cause == tool.CauseExited && r.Execution.ExitCode == 0 }

@@ -1,9 +1,10 @@
 package shell
 
 import (
+	"bufio"
+	"errors"
 	"fmt"
-	"path"
-	"regexp"
+	"io"
 	"strings"
 	"unicode/utf8"
 
@@ -19,58 +20,107 @@ const (
 	maxMiddleLine  = 400
 )
 
-// workspaceMount is where the sandbox sees the workspace; models use it in
-// absolute paths.
-const workspaceMount = "/workspace"
+// ShownBytes is how long an output may be and still be shown whole.
+const ShownBytes = shownHead + shownTail
 
-// cleanDir makes dir relative to the workspace.
-func cleanDir(dir string) (string, bool) {
-	if rest, ok := strings.CutPrefix(dir, workspaceMount); ok && (rest == "" || rest[0] == '/') {
-		dir = strings.TrimLeft(rest, "/")
-	}
-	if path.IsAbs(dir) || strings.ContainsRune(dir, 0) {
-		return "", false
-	}
-	dir = path.Clean(dir)
-	if dir == "." {
-		return "", true
-	}
-	return dir, dir != ".." && !strings.HasPrefix(dir, "../")
+// Opener is implemented by executors that keep whole outputs: Open gives the
+// one that an Execution's Artifact names, or an error that says why it is no
+// longer kept.
+type Opener interface {
+	Open(id string) (io.ReadSeekCloser, error)
 }
 
-// render returns the output as shown and whether something is missing.
-func render(e tool.Execution) (string, bool) {
+// render returns the output as shown and whether something is missing. whole
+// opens all of it; it may be nil.
+func render(e tool.Execution, whole func() (io.ReadSeekCloser, error)) (string, bool) {
+	head, tail := tool.Clean(string(e.Head)), tool.Clean(string(e.Tail))
 	lost := e.TotalBytes - int64(len(e.Head)) - int64(len(e.Tail))
-	if lost > 0 {
-		return cutOutput(tool.Clean(string(e.Head)), tool.Clean(string(e.Tail)), lost), true
+	if lost <= 0 {
+		head, tail = tool.Clean(string(e.Head)+string(e.Tail)), ""
+		if len(head) <= ShownBytes {
+			return head, false
+		}
 	}
-	whole := tool.Clean(string(e.Head) + string(e.Tail))
-	if len(whole) <= shownHead+shownTail {
-		return whole, false
-	}
-	return cutOutput(whole, "", 0), true
+	return newCut(head, tail, lost, e.TotalLines).show(whole), true
 }
 
-// cutOutput shows the start of head and the end of what follows it, and
-// between them the lines that look like failures. lost bytes lie between head
-// and tail; without a tail, head is the whole output.
-func cutOutput(head, tail string, lost int64) string {
-	start := startOf(head, shownHead)
-	rest := head[len(start):]
-	end := endOf(rest, shownTail)
-	middle := rest[:len(rest)-len(end)]
+// cut is an output without its middle. lost bytes are missing between before
+// and after; lines are counted from 1.
+type cut struct {
+	start, end    string
+	before, after string // what is left out of what is kept
+	lost          int64
+	first, last   int64 // the lines that are left out
+}
+
+// newCut shows the start of head and the end of what follows it. Without
+// anything lost, head is the whole output.
+func newCut(head, tail string, lost, lines int64) cut {
+	c := cut{start: startOf(head, shownHead), lost: max(lost, 0)}
+	rest := head[len(c.start):]
 	if lost > 0 {
-		end = endOf(tail, shownTail)
-		middle = rest + "\n" + tail[:len(tail)-len(end)]
+		c.end = endOf(tail, shownTail)
+		c.before, c.after = rest, tail[:len(tail)-len(c.end)]
+	} else {
+		c.end = endOf(rest, shownTail)
+		c.before = rest[:len(rest)-len(c.end)]
+		lines = int64(lineCount(head))
+	}
+	c.first = int64(strings.Count(c.start, "\n")) + 1
+	c.last = lines - int64(lineCount(c.end))
+	return c
+}
+
+func lineCount(s string) int {
+	n := strings.Count(s, "\n")
+	if s != "" && !strings.HasSuffix(s, "\n") {
+		n++
+	}
+	return n
+}
+
+func (c cut) show(whole func() (io.ReadSeekCloser, error)) string {
+	found := failures{first: c.first, last: c.last}
+	if c.lost == 0 || whole == nil || c.scan(whole, &found) != nil {
+		found = failures{first: c.first, last: c.last}
+		found.text(c.before, c.first)
+		found.text(c.after, c.last-int64(lineCount(c.after))+1)
 	}
 	var b strings.Builder
-	b.WriteString(start)
-	fmt.Fprintf(&b, "[… %d bytes left out", int64(len(middle))+lost)
-	if found := failures(middle, strings.Count(start, "\n"), lost == 0); found != "" {
-		b.WriteString("; lines of them that look like failures:\n" + found + "… end of the output:")
+	b.WriteString(c.start)
+	if !strings.HasSuffix(c.start, "\n") {
+		b.WriteString("\n")
 	}
-	b.WriteString("]\n" + end)
+	fmt.Fprintf(&b, "[… %d bytes left out", int64(len(c.before)+len(c.after))+c.lost)
+	if found.count > 0 {
+		b.WriteString("; lines of them that look like failures:\n" + found.shown.String() + "… and then:")
+	}
+	b.WriteString("]\n" + c.end)
 	return b.String()
+}
+
+// scan looks for failures in the whole output.
+func (c cut) scan(whole func() (io.ReadSeekCloser, error), found *failures) error {
+	r, err := whole()
+	if err != nil {
+		return fmt.Errorf("opening the output: %w", err)
+	}
+	defer func() { _ = r.Close() }()
+	lines := bufio.NewReaderSize(r, 64<<10)
+	for n := int64(1); n <= c.last && !found.full(); n++ {
+		line, err := lines.ReadSlice('\n')
+		found.line(line, n)
+		for errors.Is(err, bufio.ErrBufferFull) { // the rest of a very long line is passed over
+			_, err = lines.ReadSlice('\n')
+		}
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("reading the output: %w", err)
+		}
+	}
+	return nil
 }
 
 func startOf(s string, n int) string {
@@ -98,29 +148,4 @@ func endOf(s string, n int) string {
 		return s[nl+1:]
 	}
 	return s
-}
-
-// failures picks lines of s that look like failures. They carry their number
-// when it is known; before is how many lines come ahead of s.
-func failures(s string, before int, numbered bool) string {
-	pattern := regexp.MustCompile(`(?i)\b(error|fail(ed|ure)?|fatal|panic|exception|traceback|assert(ion)?|undefined|cannot|not found)\b|^(---|FAIL|E\s)`)
-	var b strings.Builder
-	found := 0
-	for i, line := range strings.Split(s, "\n") {
-		if found == maxMiddleLines || b.Len() > maxMiddleBytes {
-			break
-		}
-		if !pattern.MatchString(line) {
-			continue
-		}
-		if len(line) > maxMiddleLine {
-			line = strings.ToValidUTF8(line[:maxMiddleLine], "") + "…"
-		}
-		if numbered {
-			fmt.Fprintf(&b, "%d: ", before+i+1)
-		}
-		b.WriteString(line + "\n")
-		found++
-	}
-	return b.String()
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/greenwright/greenwright/agent/tool/finish"
 	"github.com/greenwright/greenwright/agent/tool/history"
 	"github.com/greenwright/greenwright/agent/tool/plan"
+	"github.com/greenwright/greenwright/agent/tool/restore"
 	"github.com/greenwright/greenwright/agent/tool/search"
 	"github.com/greenwright/greenwright/agent/tool/shell"
 	"github.com/greenwright/greenwright/agent/tool/symbols"
@@ -43,7 +44,11 @@ type Parts struct {
 	// Repository is the index of the workspace's names; nil makes one.
 	Repository *symbols.Repository
 	Executor   tool.Executor
-	Differ     tool.Differ
+	// Processes are the tools for commands that live on.
+	Processes []tool.Tool
+	Differ    tool.Differ
+	Historian tool.Historian
+	Restorer  tool.Restorer
 	// Checks are what run_checks runs.
 	Checks []model.Check
 	// Infrastructure tells a command that cannot run here from a red one; it
@@ -73,10 +78,8 @@ func New(p Parts) []tool.Tool {
 			tools = append(tools, shell.NewChecks(p.Executor, p.Checks, p.Infrastructure))
 		}
 	}
-	if p.Differ != nil {
-		tools = append(tools, history.New(p.Differ))
-	}
-	tools = append(tools, plan.New(), ask.New(), finish.New())
+	tools = append(tools, p.Processes...)
+	tools = append(append(tools, trusted(p)...), plan.New(), ask.New(), finish.New())
 	for i, t := range tools {
 		if !often(t.Spec().Name) {
 			tools[i] = rare{t}
@@ -110,6 +113,21 @@ func (r rare) Forget(args json.RawMessage) {
 	if f, ok := r.Tool.(tool.Forgetter); ok {
 		f.Forget(args)
 	}
+}
+
+// trusted are the tools that ask the trusted side.
+func trusted(p Parts) []tool.Tool {
+	var tools []tool.Tool
+	if p.Differ != nil {
+		tools = append(tools, history.New(p.Differ))
+	}
+	if p.Historian != nil {
+		tools = append(tools, history.NewLog(p.Historian), history.NewBlame(p.Historian))
+	}
+	if p.Restorer != nil && !p.ReadOnly {
+		tools = append(tools, restore.New(p.Restorer))
+	}
+	return tools
 }
 
 // changing are the tools that change files.
