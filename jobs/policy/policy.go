@@ -1,5 +1,6 @@
-// Package policy decides who may start what (rules A1–A5, L2). It is one pure
-// function over a [Config] and a [Request]; it imports no client and asks
+// Package policy decides who may start what (rules A1–A5, L2), how much a run
+// may do, and which commands pass. It is pure functions over a [Config] and a
+// [Request], a [Work] or a command; it imports no client and asks
 // nobody. Callers find out the facts (the permission, from the forge) and
 // carry out the decision.
 //
@@ -18,6 +19,7 @@ import (
 
 	"github.com/greenwright/greenwright/jobs"
 	"github.com/greenwright/greenwright/jobs/command"
+	"github.com/greenwright/greenwright/jobs/policy/script"
 	"github.com/greenwright/greenwright/vcs"
 )
 
@@ -52,6 +54,15 @@ type Config struct {
 	JobsPerHour int `yaml:"jobs_per_hour"`
 	// ProtectedPaths may not be changed by what is published, as globs.
 	ProtectedPaths []string `yaml:"protected_paths"`
+	// Tiers says how much a run may do, by what it is: fix, ask, check_repair,
+	// review_followup, and fork and reader, which only lower the others.
+	Tiers map[string]string `yaml:"tiers"`
+	// Ask is what becomes of commands about which a rule says ask: allow runs
+	// them, recorded; deny does not.
+	Ask script.Effect `yaml:"ask"`
+	// CommandRules are rules about commands besides the built-in ones; one
+	// with a built-in one's id takes its place.
+	CommandRules []script.Rule `yaml:"command_rules"`
 }
 
 // defaultJobsPerHour is rule L3's.
@@ -67,6 +78,9 @@ func (c Config) WithDefaults() Config {
 	}
 	if c.JobsPerHour == 0 {
 		c.JobsPerHour = defaultJobsPerHour
+	}
+	if c.Ask == "" {
+		c.Ask = script.Allow
 	}
 	if c.ProtectedPaths == nil {
 		c.ProtectedPaths = []string{".github/workflows/**", ".github/actions/**", ".gitlab-ci.yml", ".greenwright.yml"}
@@ -103,7 +117,7 @@ func (c Config) Validate() error {
 	if c.JobsPerHour < 0 {
 		errs = append(errs, errors.New("policy.jobs_per_hour: must not be negative"))
 	}
-	return errors.Join(errs...)
+	return errors.Join(append(errs, c.validateCommands()...)...)
 }
 
 // Request is what somebody wants, with the facts that decide.

@@ -13,6 +13,8 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/greenwright/greenwright/jobs/policy"
 )
 
 // Path is where the file is, and MaxBytes how much of it is read.
@@ -46,6 +48,9 @@ type Config struct {
 	// Instructions are files with rules for whoever writes code here, besides
 	// AGENTS.md, CLAUDE.md and .github/copilot-instructions.md.
 	Instructions []string `yaml:"instructions"`
+	// Tier is the most that a run may do: read, patch, test or run. It narrows
+	// what the operator allows.
+	Tier string `yaml:"tier"`
 }
 
 // Parse reads the file; unknown keys are errors.
@@ -54,10 +59,13 @@ func Parse(content []byte) (Config, error) {
 	dec := yaml.NewDecoder(bytes.NewReader(content))
 	dec.KnownFields(true)
 	if err := dec.Decode(&c); err != nil && !errors.Is(err, io.EOF) {
-		return Config{}, fmt.Errorf("%w: %s (known keys: verify, setup, egress, image, draft, branch, instructions)", ErrInvalid, strings.ReplaceAll(strings.TrimPrefix(err.Error(), "yaml: "), "\n", " "))
+		return Config{}, fmt.Errorf("%w: %s (known keys: verify, setup, egress, image, draft, branch, instructions, tier)", ErrInvalid, strings.ReplaceAll(strings.TrimPrefix(err.Error(), "yaml: "), "\n", " "))
 	}
 	if strings.Contains(c.Branch, "..") || strings.HasPrefix(c.Branch, "-") || strings.HasPrefix(c.Branch, "/") {
 		return Config{}, fmt.Errorf("%w: branch: %q is no prefix for branch names", ErrInvalid, c.Branch)
+	}
+	if _, err := policy.ParseTier(c.Tier); c.Tier != "" && err != nil {
+		return Config{}, fmt.Errorf("%w: tier: %w", ErrInvalid, err)
 	}
 	return c, nil
 }

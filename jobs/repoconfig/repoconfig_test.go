@@ -18,11 +18,15 @@ func TestParse(t *testing.T) {
 	if got, err := repoconfig.Parse(nil); err != nil || len(got.Verify) != 0 {
 		t.Errorf("empty file: %+v, %v", got, err)
 	}
+	if got, err := repoconfig.Parse([]byte("tier: test")); err != nil || got.Tier != "test" {
+		t.Errorf("tier: %+v, %v", got, err)
+	}
 	for text, part := range map[string]string{
 		"verify: [a]\nverfiy: b": "line 2",
 		"verify: {a: b}":         "line 1",
 		"a: [":                   "known keys: verify",
 		"branch: ../x":           "branch",
+		"tier: root":             "want read, patch, test or run",
 	} {
 		if _, err := repoconfig.Parse([]byte(text)); !errors.Is(err, repoconfig.ErrInvalid) || !strings.Contains(err.Error(), part) {
 			t.Errorf("%q: %v", text, err)
