@@ -34,7 +34,8 @@ func FromStatus(status int, message string, retryAfter time.Duration, cause erro
 	e := &Error{Class: ClassFatal, Status: status, Message: message, RetryAfter: retryAfter, Err: cause}
 	over, asked, limit := Overflow(message)
 	switch {
-	case containsAny(message, quotaMarks()):
+	case containsAny(message, quotaMarks()), status == http.StatusPaymentRequired:
+		e.Quota = true
 	case status == http.StatusTooManyRequests, status == http.StatusRequestTimeout, status == http.StatusConflict:
 		e.Class = ClassRetryable
 	case status == http.StatusInternalServerError && over:

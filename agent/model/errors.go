@@ -40,6 +40,9 @@ type Error struct {
 	// Limit and Asked are the window and the size of the request in tokens, as
 	// an overflow told them; zero where it did not.
 	Limit, Asked int
+	// Quota says that the account has nothing left to spend: waiting does not
+	// help, another vendor may.
+	Quota bool
 	// Message is the vendor's text; untrusted, holds no key.
 	Message string
 	// Err is the cause, may be nil.

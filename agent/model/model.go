@@ -96,6 +96,9 @@ type Response struct {
 	Usage      Usage  `json:"usage"`
 	// Model is the Name of the one that answered; empty in records of old.
 	Model string `json:"model,omitempty"`
+	// CostMicroUSD is what the reply cost, in millionths of a US dollar; zero
+	// for a model that is free or has no known price: see [WithPrice].
+	CostMicroUSD int64 `json:"cost_micro_usd,omitempty"`
 }
 
 // Usage counts tokens. Input is what was neither read from nor written to the
@@ -119,16 +122,3 @@ func (u Usage) Add(v Usage) Usage {
 
 // InputTotal is all tokens that went in, cached or not.
 func (u Usage) InputTotal() int64 { return u.Input + u.CacheRead + u.CacheWrite }
-
-// Price is what a model costs, in micro US dollars for a million tokens
-// (so 3 US dollars a million is 3_000_000). The zero value is free.
-type Price struct {
-	Input, CacheRead, CacheWrite, Output int64
-}
-
-// Cost is what usage costs at this price in micro US dollars, rounded up.
-func (p Price) Cost(u Usage) int64 {
-	const million = 1_000_000
-	sum := u.Input*p.Input + u.CacheRead*p.CacheRead + u.CacheWrite*p.CacheWrite + u.Output*p.Output
-	return (sum + million - 1) / million
-}

@@ -31,6 +31,9 @@ type RetryConfig struct {
 	Wait        func(context.Context, time.Duration) error // sleeps, honours ctx
 	Random      func() float64                             // in [0,1), for the jitter
 	BeforeRetry func(try int, delay time.Duration, cause error)
+	// GiveUp says of a retryable failure that it is not waited for here, such
+	// as when another model can be asked at once; nil waits for all.
+	GiveUp func(error) bool
 }
 
 // Retrying is a [Model] that sends retryable failures again.
@@ -87,6 +90,9 @@ func (r *Retrying) Complete(ctx context.Context, req Request) (Response, error) 
 		res, err := r.inner.Complete(ctx, req)
 		if err == nil || !errors.Is(err, ErrRetryable) || ctx.Err() != nil {
 			return res, err
+		}
+		if r.cfg.GiveUp != nil && r.cfg.GiveUp(err) {
+			return Response{}, err
 		}
 		delay, again := r.next(try, deadline, err)
 		if !again {
