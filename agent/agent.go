@@ -35,8 +35,6 @@ type Config struct {
 	// TextEdits takes edits that are written into the text of a reply for
 	// calls: for models without working tool calls.
 	TextEdits bool
-	// Price turns usage into cost for Limits.CostMicroUSD.
-	Price model.Price
 	Now   func() time.Time
 	Log   *slog.Logger
 }
@@ -87,7 +85,6 @@ func (a *Agent) Run(ctx context.Context, task Task) (Outcome, error) {
 	if err != nil {
 		r.endBy(ctx, err)
 	}
-	r.out.CostMicroUSD = a.cfg.Price.Cost(r.out.Usage)
 	notice := fmt.Sprintf("ended %s: %s", r.out.State, r.out.Reason)
 	if recErr := r.note(ctx, notice); recErr != nil && r.out.State != StateFailed {
 		r.end(StateFailed, recErr.Error())

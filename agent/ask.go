@@ -66,5 +66,6 @@ func (r *run) send(ctx context.Context, role Role, req model.Request) (model.Res
 	}
 	r.ids.fix(&reply.Message)
 	r.out.Usage = r.out.Usage.Add(reply.Usage)
+	r.out.CostMicroUSD += reply.CostMicroUSD
 	return reply, r.record(ctx, Entry{Kind: EntryReply, Reply: &reply})
 }

@@ -31,8 +31,8 @@ type Limits struct {
 	// InputTokens and OutputTokens cap what all replies used together;
 	// cached input counts.
 	InputTokens, OutputTokens int64
-	// CostMicroUSD caps the cost at the price in Config, in millionths of a
-	// US dollar.
+	// CostMicroUSD caps what replies say that they cost (see model.WithPrice),
+	// in millionths of a US dollar.
 	CostMicroUSD int64
 }
 

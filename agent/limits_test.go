@@ -137,9 +137,8 @@ func TestCostLimit(t *testing.T) {
 	m := modeltest.New(modeltest.Do(readMain()), modeltest.Say("over"))
 	task := change()
 	task.Limits.CostMicroUSD = 3_000
-	r := newRig(t, m)
-	r.cfg.Price = model.Price{Input: 3_000_000, Output: 15_000_000}
-	out := r.run(task)
+	priced := model.WithPrice(m, model.Tariff{Price: model.Price{Input: 3_000_000, Output: 15_000_000}})
+	out := newRig(t, priced).run(task)
 	if out.State != agent.StateOutOfBudget || out.CostMicroUSD != 2*(3_000+750) {
 		t.Errorf("outcome %+v", out)
 	}

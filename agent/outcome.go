@@ -50,7 +50,7 @@ type Outcome struct {
 	ToolCalls   int
 	Compactions int
 	Usage       model.Usage
-	// CostMicroUSD is Usage at the configured price.
+	// CostMicroUSD is what the replies cost, each at its own model's price.
 	CostMicroUSD int64
 	Plan         []PlanItem
 	// Replies are the agent's answers by ContextBlock.ID.

@@ -3,6 +3,7 @@ package journal
 import (
 	"time"
 
+	"github.com/greenwright/greenwright/agent/model"
 	"github.com/greenwright/greenwright/jobs"
 )
 
@@ -12,6 +13,9 @@ type Started struct {
 	Attempt int      `json:"attempt"`
 	Version string   `json:"version"` // of Greenwright
 	Sandbox string   `json:"sandbox"` // driver
+	// Carried is what earlier attempts at the job have used; it counts against
+	// the same limits.
+	Carried *Spent `json:"carried,omitempty"`
 }
 
 // StateChanged is one transition.
@@ -25,6 +29,23 @@ type StateChanged struct {
 type ModelChosen struct {
 	Model  string `json:"model"`
 	Reason string `json:"reason"`
+	// Price is what it costs and since when that is known, in words; empty for
+	// what costs nothing.
+	Price string `json:"price,omitempty"`
+	// Unpriced says that its price is not known, so that it is not counted.
+	Unpriced bool `json:"unpriced,omitempty"`
+}
+
+// Spent is what runs have used of a model.
+type Spent struct {
+	Steps        int         `json:"steps,omitempty"` // replies
+	Usage        model.Usage `json:"usage"`
+	CostMicroUSD int64       `json:"cost_micro_usd,omitempty"`
+}
+
+// Add is the sum of both.
+func (s Spent) Add(o Spent) Spent {
+	return Spent{Steps: s.Steps + o.Steps, Usage: s.Usage.Add(o.Usage), CostMicroUSD: s.CostMicroUSD + o.CostMicroUSD}
 }
 
 // Box is what the run's sandboxes are made of besides their files.

@@ -228,18 +228,26 @@ func (r Report) facts() string {
 		row("Asked", "%s", tableCell(Code(shorten(text, 300))))
 	}
 	for _, m := range r.Models {
-		row("Model", "%s: %s", tableCell(Code(m.Model)), tableCell(Line(m.Reason)))
+		row("Model", "%s: %s", tableCell(Code(m.Model)), tableCell(Line(m.words())))
 	}
 	if r.Steps > 0 {
 		row("Work", "%s, %s%s", plural(r.Steps, "step"), plural(r.ToolCalls(), "tool call"), r.byTool())
 	}
-	if in := r.Usage.InputTotal(); in+r.Usage.Output > 0 {
-		row("Tokens", "%d in (%d from cache), %d out%s", in, r.Usage.CacheRead, r.Usage.Output, r.cost())
+	for _, line := range r.usageRows() {
+		row(line[0], "%s", line[1])
 	}
 	row("Time", "%s", r.Duration().Round(100*time.Millisecond))
 	row("Sandbox", "%s, %s", r.sandbox(), r.network())
 	row("Run", "%s, %s, journal head %s", tableCell(Code(string(r.Run))), plural(r.Records, "record"), Code(shorten(r.Head, 16)))
 	return "<details><summary>How</summary>\n\n| | |\n|---|---|\n" + strings.Join(rows, "\n") + "\n\n</details>"
+}
+
+// words are why the model was chosen, and its price.
+func (m ModelChosen) words() string {
+	if m.Price == "" {
+		return m.Reason
+	}
+	return m.Reason + "; " + m.Price
 }
 
 func (r Report) byTool() string {
@@ -251,18 +259,6 @@ func (r Report) byTool() string {
 		parts = append(parts, fmt.Sprintf("%s ×%d", Code(name), r.Calls[name]))
 	}
 	return " (" + tableCell(strings.Join(parts, ", ")) + ")"
-}
-
-func (r Report) cost() string {
-	var sum int64
-	for _, o := range r.Outcomes {
-		sum += o.CostMicroUSD
-	}
-	if sum == 0 {
-		return ""
-	}
-	const million = 1e6
-	return fmt.Sprintf(", $%.4f", float64(sum)/million)
 }
 
 func plural(n int, what string) string {

@@ -48,12 +48,24 @@ type Report struct {
 	Calls     map[string]int // by tool
 	CallFails int
 	Usage     model.Usage
+	// Cost is what the replies cost, in millionths of a US dollar; those of
+	// models without a known price are not in it.
+	Cost int64
+	// ByModel is the same for each model that answered, in the order of its
+	// first reply.
+	ByModel []ModelSpent
 	// Outcomes are how the models' work ended, with their own accounts of it,
 	// which are claims, not facts.
 	Outcomes []AgentEnded
 
 	Records int
 	Head    string // hash of the last record
+}
+
+// ModelSpent is what one model was used for.
+type ModelSpent struct {
+	Model string
+	Spent
 }
 
 // Fold reads a report out of records, which Parse has checked.
@@ -141,8 +153,7 @@ func (r *Report) takeEntry(e agent.Entry) {
 	switch e.Kind {
 	case agent.EntryReply:
 		if e.Reply != nil {
-			r.Usage = r.Usage.Add(e.Reply.Usage)
-			r.Steps++
+			r.takeReply(*e.Reply)
 		}
 	case agent.EntryFinished:
 		if e.Call != nil {
@@ -151,8 +162,46 @@ func (r *Report) takeEntry(e agent.Entry) {
 				r.CallFails++
 			}
 		}
-	case agent.EntryMessage, agent.EntryRequest, agent.EntryIntended, agent.EntryNotice:
+	case agent.EntryMessage, agent.EntryRequest, agent.EntryIntended, agent.EntrySnapshot, agent.EntryNotice:
 	}
+}
+
+func (r *Report) takeReply(reply model.Response) {
+	r.Usage, r.Cost = r.Usage.Add(reply.Usage), r.Cost+reply.CostMicroUSD
+	r.Steps++
+	name := reply.Model
+	if name == "" && len(r.Models) > 0 { // in records of old
+		name = r.Models[len(r.Models)-1].Model
+	}
+	one := Spent{Steps: 1, Usage: reply.Usage, CostMicroUSD: reply.CostMicroUSD}
+	for i := range r.ByModel {
+		if r.ByModel[i].Model == name {
+			r.ByModel[i].Spent = r.ByModel[i].Add(one)
+			return
+		}
+	}
+	r.ByModel = append(r.ByModel, ModelSpent{Model: name, Spent: one})
+}
+
+// Spent is what this run and the attempts before it have used.
+func (r Report) Spent() Spent {
+	own := Spent{Steps: r.Steps, Usage: r.Usage, CostMicroUSD: r.cost()}
+	if r.Started.Carried == nil {
+		return own
+	}
+	return own.Add(*r.Started.Carried)
+}
+
+// cost is what the replies tell; journals of old have it at the end only.
+func (r Report) cost() int64 {
+	if r.Cost > 0 {
+		return r.Cost
+	}
+	var sum int64
+	for _, o := range r.Outcomes {
+		sum += o.CostMicroUSD
+	}
+	return sum
 }
 
 func (r *Report) takeDone(d ActionFinished) {

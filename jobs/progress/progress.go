@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/greenwright/greenwright/agent/model"
 	"github.com/greenwright/greenwright/jobs"
 	"github.com/greenwright/greenwright/jobs/journal"
 )
@@ -34,6 +35,8 @@ type Status struct {
 	Steps   int
 	Calls   int
 	Tokens  int64
+	// Usage is Tokens by kind.
+	Usage   model.Usage
 	Cost    int64 // millionths of a US dollar
 	Elapsed time.Duration
 	// Answer is the text that answers a question; untrusted.
@@ -141,14 +144,22 @@ func (s Status) line() string {
 		parts = append(parts, fmt.Sprintf("%d steps, %d calls", s.Steps, s.Calls))
 	}
 	if s.Tokens > 0 {
-		parts = append(parts, fmt.Sprintf("%d tokens", s.Tokens))
+		parts = append(parts, s.tokens())
 	}
 	if s.Cost > 0 {
-		const million = 1e6
-		parts = append(parts, fmt.Sprintf("$%.4f", float64(s.Cost)/million))
+		parts = append(parts, journal.Dollars(s.Cost))
 	}
 	parts = append(parts, s.Elapsed.Round(time.Second).String(), "job "+journal.Code(string(s.Job.ID)))
 	return "<sub>" + strings.Join(parts, " · ") + "</sub>"
+}
+
+// tokens are all, and how many of them came from the vendor's cache.
+func (s Status) tokens() string {
+	out := fmt.Sprintf("%d tokens", s.Tokens)
+	if s.Usage.CacheRead > 0 {
+		out += fmt.Sprintf(" (%d from cache)", s.Usage.CacheRead)
+	}
+	return out
 }
 
 func shortSHA(sha string) string {

@@ -33,7 +33,7 @@ func (s *session) leads(ctx context.Context, repo *symbols.Repository, feedback 
 	}
 	task := s.asked(feedback)
 	var b strings.Builder
-	for i, c := range outline.Seed(task, index, nil) {
+	for i, c := range outline.Seed(task, index, s.coChanged(ctx)) {
 		if i == leadFiles {
 			break
 		}

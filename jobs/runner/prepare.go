@@ -12,7 +12,6 @@ import (
 	"github.com/greenwright/greenwright/jobs/journal"
 	"github.com/greenwright/greenwright/jobs/progress"
 	"github.com/greenwright/greenwright/jobs/repoconfig"
-	"github.com/greenwright/greenwright/jobs/untrusted"
 	"github.com/greenwright/greenwright/jobs/verify"
 	"github.com/greenwright/greenwright/vcs"
 	"github.com/greenwright/greenwright/vcs/git"
@@ -166,31 +165,5 @@ func (s *session) findPlan(ctx context.Context) error {
 			return err
 		}
 	}
-	return nil
-}
-
-// guideFiles are where maintainers write rules for whoever writes code.
-var guideFiles = []string{"AGENTS.md", "CLAUDE.md", ".github/copilot-instructions.md"}
-
-// maxGuide bounds each of them.
-const maxGuide = 24 << 10
-
-// readGuides reads the maintainers' instruction files from the base branch.
-func (s *session) readGuides(ctx context.Context) error {
-	var b strings.Builder
-	for _, name := range slices.Concat(guideFiles, s.config.Instructions) {
-		content, err := s.mirror.ReadFile(ctx, s.trusted, path.Clean(name), maxGuide)
-		if err != nil {
-			if errors.Is(err, vcs.ErrNotFound) {
-				continue
-			}
-			if err := s.note(ctx, journal.NoteNotice, "%s was not read: %v", name, err); err != nil {
-				return err
-			}
-			continue
-		}
-		fmt.Fprintf(&b, "## %s\n\n%s\n\n", name, untrusted.Visible(string(content)))
-	}
-	s.guides = b.String()
 	return nil
 }

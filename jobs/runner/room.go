@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strconv"
 
+	"github.com/greenwright/greenwright/jobs/trusted"
 	"github.com/greenwright/greenwright/sandbox"
 	"github.com/greenwright/greenwright/sandbox/egress"
 	"github.com/greenwright/greenwright/sandbox/layout"
@@ -27,6 +28,8 @@ type room struct {
 	box     sandbox.Sandbox
 	mirror  *git.Mirror
 	ws      *git.Workspace
+	side    *trusted.Side  // of the work room
+	snaps   *git.Snapshots // of the work room; nil keeps none
 	dir     string
 	home    string
 }
@@ -89,8 +92,10 @@ func (s *session) openWork(ctx context.Context) error {
 		with = seed{s.proof, layout.Caches()}
 	}
 	var err error
-	s.work, err = s.openRoom(ctx, workRoom, s.base, with)
-	return err
+	if s.work, err = s.openRoom(ctx, workRoom, s.base, with); err != nil {
+		return err
+	}
+	return s.openSide(ctx)
 }
 
 // fill checks a commit out into the empty workspace.
@@ -126,6 +131,9 @@ func (s *session) proofOf(ctx context.Context, commit string) error {
 
 func (r *room) close(ctx context.Context) error {
 	err := r.box.Close(ctx)
+	if r.snaps != nil {
+		err = errors.Join(err, r.snaps.Close())
+	}
 	if r.ws != nil {
 		err = errors.Join(err, r.ws.Close())
 	}

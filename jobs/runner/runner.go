@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/greenwright/greenwright/agent"
-	"github.com/greenwright/greenwright/agent/model"
 	"github.com/greenwright/greenwright/jobs"
 	"github.com/greenwright/greenwright/jobs/journal"
 	"github.com/greenwright/greenwright/jobs/policy"
@@ -20,22 +19,10 @@ import (
 	"github.com/greenwright/greenwright/vcs/git"
 )
 
-// Models resolves "driver/model" to a model and its price. waiting, if set, is
-// told before a request is sent again because the service did not answer.
-type Models interface {
-	Model(name string, waiting Waiting) (model.Model, model.Price, error)
-}
-
 // Images brings a container image to this machine.
 type Images interface {
 	Pull(ctx context.Context, ref string) (*image.Image, error)
 }
-
-// Waiting is told that try number try has failed and how long the pause is.
-type Waiting func(try int, pause time.Duration, cause error)
-
-// Mechanic is the name of the driver without a language model.
-const Mechanic = "mechanic/auto"
 
 // Config is what a Runner is made of.
 type Config struct {
@@ -55,8 +42,10 @@ type Config struct {
 	// AllowedImages are globs over what repositories may choose.
 	AllowedImages []string
 	Models        Models
-	// Model is the default, "driver/model"; Mechanic for none.
-	Model  string
+	// Model is the default, "endpoint/model"; Mechanic for none.
+	Model string
+	// Roles are other models for a part of the work.
+	Roles  RoleModels
 	Policy policy.Config
 	Limits agent.Limits
 	// RunsDir holds a directory per live run; every account must be able to
@@ -81,6 +70,10 @@ func New(cfg Config) *Runner { return &Runner{cfg: cfg} }
 type Control struct {
 	Run     jobs.RunID
 	Attempt int
+	// Carried is what earlier attempts have used of the job's limits.
+	Carried journal.Spent
+	// Requeue says that the job may go back to a queue to wait for a model.
+	Requeue bool
 	// Journal takes the records.
 	Journal journal.Sink
 	// Inbox hands over later messages; nil for none.
@@ -128,13 +121,14 @@ func end(state jobs.State, advice, cause string, args ...any) error {
 }
 
 // Run runs the job. The error is set when the job has not ended and should be
-// tried again (its class says when); every end is a Result.
+// tried again (its class says when), and the Result then holds the status only;
+// every end is a Result.
 func (r *Runner) Run(ctx context.Context, job jobs.Job, ctl Control) (Result, error) {
 	s := r.newSession(job, ctl)
 	defer s.close(context.WithoutCancel(ctx))
 	err := s.run(ctx)
 	if again := s.tryAgain(ctx, err); again != nil {
-		return Result{}, again
+		return Result{Status: s.status.read()}, again
 	}
 	return s.conclude(context.WithoutCancel(ctx), s.endingOf(ctx, err))
 }
@@ -150,8 +144,8 @@ func (s *session) run(ctx context.Context) error {
 }
 
 // tryAgain decides whether the job goes on later instead of ending: when this
-// worker stops or has lost the lease, or when a service was away before any
-// money was spent.
+// worker stops or has lost the lease, when a model's service takes no requests
+// for a while, or when a service was away before any money was spent.
 func (s *session) tryAgain(ctx context.Context, err error) error {
 	if err == nil {
 		return nil
@@ -162,8 +156,11 @@ func (s *session) tryAgain(ctx context.Context, err error) error {
 		return jobs.Classify(jobs.InterruptClass, jobs.ErrShutdown)
 	case errors.Is(cause, jobs.ErrLeaseLost), errors.Is(err, jobs.ErrLeaseLost):
 		return jobs.Classify(jobs.Retryable, jobs.ErrLeaseLost)
-	case s.spent || errors.Is(cause, jobs.ErrStopped):
+	case errors.Is(cause, jobs.ErrStopped):
 		return nil
+	}
+	if wait := s.waitForModel(ctx, err); wait != nil || s.spent {
+		return wait
 	}
 	var limited *vcs.RateLimitError
 	if errors.As(err, &limited) {

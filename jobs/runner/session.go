@@ -11,7 +11,6 @@ import (
 
 	"github.com/greenwright/greenwright/sandbox/layout"
 
-	"github.com/greenwright/greenwright/agent/model"
 	"github.com/greenwright/greenwright/agent/tool/symbols"
 	"github.com/greenwright/greenwright/jobs"
 	"github.com/greenwright/greenwright/jobs/actions"
@@ -58,8 +57,9 @@ type session struct {
 	work              *room               // where the agent works
 	index             *symbols.Repository // the names in the work room's files
 	before, afterRuns []journal.CheckRan
-	who               []worker // who works, in turn
-	spent             bool     // whether a model has been asked
+	who               []worker      // who works, in turn
+	spent             bool          // whether a model has been asked
+	used              journal.Spent // by this attempt and those before
 
 	// What work and verify leave behind.
 	change    *git.ChangeSet
@@ -81,7 +81,7 @@ func (r *Runner) newSession(job jobs.Job, ctl Control) *session {
 	if ctl.Move == nil {
 		ctl.Move = func(context.Context, jobs.State, string) error { return nil }
 	}
-	s := &session{Runner: r, job: job, ctl: ctl, begun: r.cfg.Now(), state: jobs.Queued, replies: map[string]string{}}
+	s := &session{Runner: r, job: job, ctl: ctl, used: ctl.Carried, begun: r.cfg.Now(), state: jobs.Queued, replies: map[string]string{}}
 	s.log = r.cfg.Log.With("job_id", job.ID, "run_id", ctl.Run, "repo", job.Thread.Repo.FullName())
 	s.records = journal.NewWriter(ctl.Run, ctl.Journal, r.cfg.Now, r.cfg.Redact)
 	s.status = &board{watch: ctl.Watch, begun: s.begun, now: r.cfg.Now, status: progress.Status{Job: job, Run: ctl.Run, State: jobs.Queued}}
@@ -92,6 +92,9 @@ func (r *Runner) newSession(job jobs.Job, ctl Control) *session {
 // begin opens the journal and looks up who and what is concerned.
 func (s *session) begin(ctx context.Context) error {
 	started := journal.Started{Job: s.job, Attempt: s.ctl.Attempt, Version: s.cfg.Version, Sandbox: s.cfg.Sandbox.Name()}
+	if s.ctl.Carried != (journal.Spent{}) {
+		started.Carried = &s.ctl.Carried
+	}
 	if err := s.records.Append(ctx, journal.TypeStarted, started); err != nil {
 		return err
 	}
@@ -140,29 +143,6 @@ func (s *session) publisher() *publish.Publisher {
 		Forge: s.forge, Mirror: s.mirror, Log: actions.New(s.records), Now: s.cfg.Now, Job: s.job, Run: s.ctl.Run,
 		Repo: s.repo, Self: s.self, BranchPrefix: prefix,
 	}
-}
-
-// language is the model that a person or the configuration asks for; nil when
-// that is the mechanic.
-func (s *session) language() (name string, m model.Model, price model.Price, err error) {
-	name = s.cfg.Model
-	if o := s.job.Command.Options.Model; o != "" {
-		name = o
-	}
-	if name == "" || name == Mechanic {
-		return Mechanic, nil, price, nil
-	}
-	m, price, err = s.cfg.Models.Model(name, s.waiting)
-	return name, m, price, err
-}
-
-// waiting shows that a model's service does not answer, which otherwise looks
-// as if the run hung.
-func (s *session) waiting(try int, pause time.Duration, cause error) {
-	s.log.Warn("model does not answer, trying again", "try", try, "pause", pause, "error", cause)
-	s.status.change(func(st *progress.Status) {
-		st.Now = fmt.Sprintf("the model does not answer; try %d in %s", try+1, pause.Round(time.Second))
-	})
 }
 
 // conclude records the end, keeps what was not published, and makes the

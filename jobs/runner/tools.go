@@ -3,64 +3,131 @@ package runner
 import (
 	"context"
 	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
 
 	"github.com/greenwright/greenwright/agent"
 	"github.com/greenwright/greenwright/agent/model"
 	"github.com/greenwright/greenwright/agent/tool"
+	"github.com/greenwright/greenwright/agent/tool/process"
 	"github.com/greenwright/greenwright/agent/tool/symbols"
 	"github.com/greenwright/greenwright/agent/tool/toolbox"
 	"github.com/greenwright/greenwright/agent/tool/workspace"
+	"github.com/greenwright/greenwright/jobs"
 	"github.com/greenwright/greenwright/jobs/journal"
+	"github.com/greenwright/greenwright/jobs/policy"
+	"github.com/greenwright/greenwright/jobs/policy/script"
 	"github.com/greenwright/greenwright/jobs/progress"
+	"github.com/greenwright/greenwright/jobs/repoconfig"
 	"github.com/greenwright/greenwright/jobs/verify"
 	"github.com/greenwright/greenwright/sandbox"
 )
 
-// tools are what the agent may use; a question gets no tool that changes.
-func (s *session) tools(checks []model.Check) ([]tool.Tool, func(), error) {
+// tools are what the agent may use, behind the gate; a question gets no tool
+// that changes. The function that is returned ends what they have started.
+func (s *session) tools(ctx context.Context, who Choice, checks []model.Check) ([]tool.Tool, func(), error) {
+	gate, err := s.gate()
+	if err != nil {
+		return nil, nil, err
+	}
 	ws, err := workspace.Open(s.work.dir)
 	if err != nil {
 		return nil, nil, fmt.Errorf("opening the workspace: %w", err)
 	}
 	s.index = symbols.NewRepository(ws, nil)
-	tools := toolbox.New(toolbox.Parts{Workspace: ws, Repository: s.index, Executor: executor{s}, Differ: differ{s}, ReadOnly: !s.job.Kind.Changes(), Checks: checks, Infrastructure: verify.Environment})
-	return tools, func() { _ = ws.Close() }, nil
-}
-
-// executor runs the agent's commands in the work room.
-type executor struct{ s *session }
-
-func (e executor) Execute(ctx context.Context, c tool.Command) (tool.Execution, error) {
-	return Execute(ctx, e.s.work.box, c)
-}
-
-// Execute runs a tool's command in a sandbox.
-func Execute(ctx context.Context, box sandbox.Sandbox, c tool.Command) (tool.Execution, error) {
-	res, err := box.Exec(ctx, sandbox.Cmd{Script: c.Script, Dir: c.Dir, Env: c.Env, Timeout: c.Timeout, Idle: c.Idle})
-	if err != nil {
-		return tool.Execution{}, err
+	commands := NewCommands(
+		func() string { return filepath.Join(s.dir, "outputs") },
+		func(context.Context) (sandbox.Sandbox, error) { return s.work.box, nil },
+	)
+	processes := process.New(commands)
+	parts := toolbox.Parts{
+		Workspace: ws, Repository: s.index, Executor: commands, Processes: processes.Tools(), Checks: checks, Infrastructure: verify.Environment,
+		Differ: s.work.side, Historian: s.work.side, ReadOnly: !s.job.Kind.Changes(),
 	}
-	return tool.Execution{
-		ExitCode: res.ExitCode, Signal: res.Signal, Cause: tool.Cause(res.Cause), Duration: res.Duration,
-		Head: res.Output.Head, Tail: res.Output.Tail, TotalBytes: res.Output.TotalBytes, TotalLines: res.Output.TotalLines,
+	if who.Patches {
+		parts.Format = toolbox.FormatPatch
+	}
+	if s.work.snaps != nil {
+		parts.Restorer = s.work.side
+	}
+	return gate.Wrap(toolbox.New(parts)), func() {
+		s.endProcesses(context.WithoutCancel(ctx), processes)
+		_ = ws.Close()
 	}, nil
 }
 
-// differ makes the difference from the trusted side.
-type differ struct{ s *session }
+// endLimit bounds the end of the processes that the agent has left.
+const endLimit = 15 * time.Second
 
-func (d differ) Diff(ctx context.Context, paths []string) (string, error) {
-	set, err := d.s.work.ws.Changes(ctx)
-	if err != nil {
-		return "", err
+// endProcesses ends what still runs, and says so.
+func (s *session) endProcesses(ctx context.Context, processes *process.Table) {
+	ctx, cancel := context.WithTimeout(ctx, endLimit)
+	defer cancel()
+	for _, left := range processes.Close(ctx) {
+		s.log.Info("process was left running and ended", "process", left)
+		if err := s.records.Append(ctx, journal.TypeAgent, s.notice("process was left running and ended: "+left)); err != nil {
+			s.log.Error("ended process could not be recorded", "error", err)
+		}
 	}
-	return d.s.work.ws.Diff(ctx, set, paths...)
 }
 
-// treeHash names the state of the workspace.
-type treeHash struct{ s *session }
+// notice is an entry of the platform's among the agent's.
+func (s *session) notice(text string) agent.Entry {
+	return agent.Entry{Kind: agent.EntryNotice, Time: s.cfg.Now(), Notice: text}
+}
 
-func (t treeHash) TreeHash(ctx context.Context) (string, error) { return t.s.work.ws.TreeHash(ctx) }
+// gate is what stands in front of the run's tools.
+func (s *session) gate() (*Gate, error) {
+	tier, why := s.cfg.Policy.Tier(policy.Work{
+		Kind: s.job.Kind, Permission: s.job.Permission, FromFork: s.pr != nil && s.pr.FromFork(), Repository: s.config.Tier,
+	})
+	if s.job.Kind.Changes() && tier < tool.TierPatch {
+		return nil, end(jobs.Refused, "raise `tier` in "+repoconfig.Path+", or ask the operator to raise policy.tiers.", "nothing may be changed: this run is held to tier %s: %s", policy.TierName(tier), why)
+	}
+	g := &Gate{Tier: tier, Why: why, Own: s.ownCommands(), Ask: s.cfg.Policy.Ask, Record: s.decided()}
+	var err error
+	if g.Scripts, err = s.cfg.Policy.Scripts(); err != nil {
+		return nil, err
+	}
+	if g.Allowed, err = script.NewAllowlist(g.Own); err != nil {
+		return nil, fmt.Errorf("reading the commands of tier test: %w", err)
+	}
+	return g, nil
+}
+
+// ownCommands are those that the repository's settings and CI name, on the
+// base branch.
+func (s *session) ownCommands() []string {
+	var own []string
+	for _, c := range slices.Concat(s.plan.Commands, s.setup) {
+		for _, line := range []string{strings.TrimSpace(c.Script), c.Line()} {
+			if !slices.Contains(own, line) {
+				own = append(own, line)
+			}
+		}
+	}
+	return own
+}
+
+// decided records what the gate decides. A refusal is told in the report, each
+// once a turn; what was run although a rule asks is in the journal only.
+func (s *session) decided() func(context.Context, Decided) error {
+	told := map[string]bool{}
+	return func(ctx context.Context, d Decided) error {
+		text := fmt.Sprintf("%s: %s: %s (rule %s)", d.Tool, d.Command, d.Reason, d.Rule)
+		s.log.Info("policy decided", "tool", d.Tool, "rule", d.Rule, "code", d.Code)
+		if d.Code == tool.CodeOK {
+			return s.records.Append(ctx, journal.TypeAgent, s.notice("policy asks, and the operator lets it run: "+text))
+		}
+		if told[text] {
+			return nil
+		}
+		told[text] = true
+		return s.note(ctx, journal.NoteRefusal, "%s", text)
+	}
+}
 
 // Record puts the agent's entries into the journal and shows what it does.
 func (s *session) Record(ctx context.Context, e agent.Entry) error {
@@ -73,6 +140,7 @@ func (s *session) Record(ctx context.Context, e agent.Entry) error {
 			st.Steps++
 			if e.Reply != nil {
 				st.Tokens += e.Reply.Usage.InputTotal() + e.Reply.Usage.Output
+				st.Usage, st.Cost = st.Usage.Add(e.Reply.Usage), st.Cost+e.Reply.CostMicroUSD
 			}
 		case agent.EntryIntended:
 			st.Calls++

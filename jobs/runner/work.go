@@ -2,7 +2,6 @@ package runner
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 
@@ -14,42 +13,6 @@ import (
 	"github.com/greenwright/greenwright/jobs/publish"
 	"github.com/greenwright/greenwright/jobs/untrusted"
 )
-
-// worker is a model that may have a go.
-type worker struct {
-	name   string
-	model  model.Model
-	price  model.Price
-	reason string
-}
-
-// workers says who works on the job, in turn, three times at the most (rule
-// C7). The mechanic has the first go at
-// a red check, and the only one where no language model is set (decision 9).
-func (s *session) workers() ([]worker, error) {
-	name, language, price, err := s.language()
-	if err != nil {
-		return nil, end(jobs.Failed, "the operator: set the key in the environment of greenwright; or name another model, as `--model driver/name`.", "model %s cannot be used: %s", name, err)
-	}
-	mech, _, err := s.cfg.Models.Model(Mechanic, nil)
-	if err != nil {
-		return nil, fmt.Errorf("making the mechanic: %w", err)
-	}
-	mechanic := worker{name: Mechanic, model: mech, reason: "knows how formatters and linters mend what they complain about"}
-	if language == nil {
-		mechanic.reason = "no language model is configured"
-		return []worker{mechanic}, nil
-	}
-	lang := worker{name: name, model: language, price: price, reason: "as configured"}
-	if s.job.Command.Options.Model != "" {
-		lang.reason = "asked for by " + s.job.Requester.Login
-	}
-	if s.job.Kind == jobs.KindCheckRepair {
-		mechanic.reason = "has the first go at a red check"
-		return []worker{mechanic, lang, lang}, nil
-	}
-	return []worker{lang, lang, lang}, nil
-}
 
 // choose settles who works, before anything costs time: a key that is missing
 // is named at once.
@@ -130,27 +93,29 @@ func (s *session) let(ctx context.Context, w worker, checks []model.Check, feedb
 			return agent.Outcome{}, err
 		}
 	}
-	if err := s.records.Append(ctx, journal.TypeModel, journal.ModelChosen{Model: w.name, Reason: w.reason}); err != nil {
+	if err := s.records.Append(ctx, journal.TypeModel, w.chosen()); err != nil {
 		return agent.Outcome{}, err
 	}
 	s.status.change(func(st *progress.Status) { st.Model = w.name })
-	tools, closeTools, err := s.tools(checks)
+	tools, closeTools, err := s.tools(ctx, w.choice, checks)
 	if err != nil {
 		return agent.Outcome{}, err
 	}
 	defer closeTools()
 	a, err := agent.New(agent.Config{
-		Model: w.model, Tools: tools, Recorder: s, Inbox: s.ctl.Inbox, Tree: treeHash{s}, Differ: differ{s}, Price: w.price, Now: s.cfg.Now, Log: s.log,
+		Model: w.model, Roles: w.roles, Tools: tools, Recorder: s, Inbox: s.ctl.Inbox, Tree: s.work.side, Differ: s.work.side, Snapshots: s.snapshotter(), TextEdits: w.choice.TextEdits, Now: s.cfg.Now, Log: s.log,
 	})
 	if err != nil {
 		return agent.Outcome{}, fmt.Errorf("making the agent: %w", err)
 	}
 	s.spent = s.spent || w.name != Mechanic
 	task := s.task(checks, feedback)
+	task.Limits = s.limits(w)
 	if w.name != Mechanic {
 		task.Leads = s.leads(ctx, s.index, feedback)
 	}
 	outcome, err := a.Run(ctx, task)
+	s.spend(outcome)
 	if ctx.Err() != nil {
 		return outcome, context.Cause(ctx)
 	}
@@ -171,19 +136,11 @@ func claim(o agent.Outcome) string {
 
 // modelFailed turns an error of the model's service into an end.
 func (s *session) modelFailed(w worker, err error) error {
-	var me *model.Error
-	if err == nil || !errors.As(err, &me) {
+	if _, ok := asModelError(err); !ok {
 		return err
 	}
-	why := string(me.Class)
-	if me.Status != 0 {
-		why += fmt.Sprintf(", status %d", me.Status)
-	}
-	if me.Message != "" {
-		why += ": " + untrusted.Visible(me.Message)
-	}
 	return &ending{
-		state: jobs.Failed, err: err, cause: fmt.Sprintf("the model %s could not be used (%s)", w.name, why),
+		state: jobs.Failed, err: err, cause: fmt.Sprintf("the model %s could not be used (%s)", w.name, modelFault(err)),
 		advice: "the operator: check the key, the model's name and its base URL with `greenwright doctor`; or ask again later.",
 	}
 }

@@ -95,7 +95,7 @@ func (w *Worker) run(ctx context.Context, lease *store.Lease, rec store.JobRecor
 	}()
 	comment := progress.NewComment(ctx, forge, job.Thread, w.Log)
 	res, err := w.Runner.Run(runCtx, job, Control{
-		Run: id, Attempt: rec.Attempts, Journal: lease.Journal(id), Inbox: inbox{w.Store, job.ID}, Watch: comment.Update,
+		Run: id, Attempt: rec.Attempts, Carried: w.carried(ctx, rec), Requeue: true, Journal: lease.Journal(id), Inbox: inbox{w.Store, job.ID}, Watch: comment.Update,
 		Move: func(ctx context.Context, to jobs.State, cause string) error {
 			_, err := w.Store.MoveJob(ctx, job.ID, to, cause, nil)
 			return err
@@ -105,6 +105,9 @@ func (w *Worker) run(ctx context.Context, lease *store.Lease, rec store.JobRecor
 	<-guarded
 	comment.Close()
 	if err != nil {
+		if res.Status.State == jobs.Queued && res.Status.Cause != "" {
+			w.waits(ctx, forge, res.Status)
+		}
 		return err
 	}
 	if w.Ended != nil {

@@ -33,6 +33,7 @@ type cost struct {
 	cpu    time.Duration // of the program and all that it started
 	memory int64         // the largest of its processes, bytes
 	sent   int           // bytes of prompts
+	shared int           // of them, what the request before began with
 	wall   time.Duration
 }
 
@@ -54,6 +55,7 @@ func BenchmarkAgentRun(b *testing.B) {
 		b.ReportMetric(further/1e6, "cpu-ms/further-turn")
 		b.ReportMetric(memory/(1<<20), "MB")
 		b.ReportMetric(sent, "prompt-bytes/50-turns")
+		b.ReportMetric(middle(long, func(c cost) float64 { return float64(c.shared) / float64(c.sent) }), "shared-prefix")
 		b.ReportMetric(cpu4/float64(peerCPU4), "cpu-to-best-peer")
 		b.ReportMetric(further/float64(peerFurther), "further-to-best-peer")
 		b.ReportMetric(memory/peerMemory, "memory-to-best-peer")
@@ -101,7 +103,14 @@ func toyFix(b *testing.B, bin string, turns int) cost {
 	if usage, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage); ok {
 		c.memory = usage.Maxrss << 10
 	}
+	var last []byte
 	for _, r := range requests {
+		n := 0
+		for n < min(len(last), len(r.Raw)) && last[n] == r.Raw[n] {
+			n++
+		}
+		last = r.Raw
+		c.shared += n
 		c.sent += len(r.Raw)
 	}
 	return c

@@ -123,7 +123,7 @@ func newToolSession(g *globals) *cobra.Command {
 		Args:    misuse(cobra.NoArgs),
 		RunE: func(c *cobra.Command, _ []string) error {
 			return withTools(c.Context(), g, opts, func(t *wire.Tools) error {
-				return session(c.Context(), t.Registry, c.InOrStdin(), c.OutOrStdout())
+				return session(c.Context(), t, c.InOrStdin(), c.OutOrStdout())
 			})
 		},
 	}
@@ -155,17 +155,24 @@ func withTools(ctx context.Context, g *globals, opts wire.ToolOptions, use func(
 // written, in JSON.
 const maxCallLine = 32 << 20
 
-// session answers calls until the input ends.
-func session(ctx context.Context, tools *tool.Registry, in io.Reader, out io.Writer) error {
+// session answers calls until the input ends, and keeps the state of the files
+// after each that may have changed them.
+func session(ctx context.Context, tools *wire.Tools, in io.Reader, out io.Writer) error {
+	if err := tools.Keep(ctx, "start"); err != nil {
+		return err
+	}
 	lines := bufio.NewScanner(in)
 	lines.Buffer(make([]byte, 0, 64<<10), maxCallLine)
-	for lines.Scan() && ctx.Err() == nil {
+	for n := 1; lines.Scan() && ctx.Err() == nil; n++ {
 		line := bytes.TrimSpace(lines.Bytes())
 		if len(line) == 0 {
 			continue
 		}
-		id, res := answer(ctx, tools, line)
+		id, res := answer(ctx, tools.Registry, line)
 		if err := printResult(out, id, res); err != nil {
+			return err
+		}
+		if err := tools.Keep(ctx, fmt.Sprintf("after line %d", n)); err != nil {
 			return err
 		}
 	}

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/greenwright/greenwright/agent"
-	"github.com/greenwright/greenwright/agent/model"
 	"github.com/greenwright/greenwright/jobs/policy"
 	"github.com/greenwright/greenwright/sandbox"
 	"github.com/greenwright/greenwright/sandbox/bwrap"
@@ -73,38 +72,6 @@ type Redis struct {
 	URL vcs.Secret `yaml:"-" env:"GREENWRIGHT_REDIS_URL"`
 	// URLFile holds the URL (redis://, rediss://, unix://).
 	URLFile string `yaml:"url_file" env:"GREENWRIGHT_REDIS_URL_FILE"`
-}
-
-// Models says which models may work.
-type Models struct {
-	// Default is "driver/model"; mechanic/auto works without any key.
-	Default   string    `yaml:"default" env:"GREENWRIGHT_MODEL"`
-	Anthropic Anthropic `yaml:"anthropic"`
-	OpenAI    OpenAI    `yaml:"openai"`
-	// Prices by "driver/model", in US dollars for a million tokens.
-	Prices map[string]Price `yaml:"prices"`
-}
-
-// Anthropic is the Messages API.
-type Anthropic struct {
-	BaseURL string    `yaml:"base_url" env:"ANTHROPIC_BASE_URL"`
-	Key     model.Key `yaml:"-" env:"ANTHROPIC_API_KEY"`
-}
-
-// OpenAI is OpenAI, or any server that speaks one of its protocols.
-type OpenAI struct {
-	BaseURL string `yaml:"base_url" env:"OPENAI_BASE_URL"`
-	// API is auto, responses or chat.
-	API string    `yaml:"api" env:"GREENWRIGHT_OPENAI_API"`
-	Key model.Key `yaml:"-" env:"OPENAI_API_KEY"`
-}
-
-// Price is what a million tokens cost, in US dollars.
-type Price struct {
-	Input      float64 `yaml:"input"`
-	CacheRead  float64 `yaml:"cache_read"`
-	CacheWrite float64 `yaml:"cache_write"`
-	Output     float64 `yaml:"output"`
 }
 
 // Sandbox says where commands run.
@@ -177,7 +144,7 @@ type Log struct {
 func Default() Config {
 	return Config{
 		Listen: ":8080", InternalListen: "127.0.0.1:9470", DataDir: defaultDataDir(), CommandPrefix: "/agent", BranchPrefix: "greenwright/",
-		Models: Models{Default: "mechanic/auto", OpenAI: OpenAI{API: "auto"}}, Sandbox: Sandbox{Driver: "auto"},
+		Models: Models{Default: mechanic, Probe: true, OpenAI: OpenAI{API: "auto"}}, Sandbox: Sandbox{Driver: "auto"},
 		Jobs: Jobs{Concurrency: 2, Drain: 30 * time.Second}, Log: Log{Level: "info", Format: "text"},
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/caarlos0/env/v11"
 	"go.yaml.in/yaml/v3"
 
+	"github.com/greenwright/greenwright/agent/model"
 	"github.com/greenwright/greenwright/jobs/command"
 	"github.com/greenwright/greenwright/vcs"
 )
@@ -76,6 +77,11 @@ func overlay(c *Config) error {
 	}
 	if err := env.Parse(c); err != nil {
 		return fmt.Errorf("reading the environment: %w", err)
+	}
+	for name, e := range c.Models.Endpoints {
+		if e != nil {
+			e.Key = model.Key(os.Getenv(KeyVar(name)))
+		}
 	}
 	if gitHub == nil && reflect.DeepEqual(*c.Forges.GitHub, GitHub{}) {
 		c.Forges.GitHub = nil
@@ -147,6 +153,7 @@ func (c *Config) loadSecrets() error {
 		*into = s
 	}
 	take("redis.url_file", c.Redis.URLFile, &c.Redis.URL)
+	c.Models.loadKeys(take)
 	if g := c.Forges.GitHub; g != nil {
 		take("forges.github.private_key_file", g.PrivateKeyFile, &g.PrivateKey)
 		take("forges.github.token_file", g.TokenFile, &g.Token)
@@ -164,6 +171,24 @@ func (c *Config) loadSecrets() error {
 		}
 	}
 	return errors.Join(faults...)
+}
+
+// loadKeys reads the files with models' keys; the environment goes first.
+func (m *Models) loadKeys(take func(name, file string, into *vcs.Secret)) {
+	load := func(name, file string, into *model.Key) {
+		s := vcs.Secret(into.Reveal())
+		take(name+".key_file", file, &s)
+		*into = model.Key(s.Reveal())
+	}
+	load("models.anthropic", m.Anthropic.KeyFile, &m.Anthropic.Key)
+	load("models.openai", m.OpenAI.KeyFile, &m.OpenAI.Key)
+	load("models.gemini", m.Gemini.KeyFile, &m.Gemini.Key)
+	load("models.ollama", m.Ollama.KeyFile, &m.Ollama.Key)
+	for name, e := range m.Endpoints {
+		if e != nil {
+			load("models.endpoints."+name, e.KeyFile, &e.Key)
+		}
+	}
 }
 
 func secretFile(name, file string) (vcs.Secret, error) {

@@ -25,6 +25,7 @@ func (c Config) Validate() error {
 	var f faults
 	c.validateNames(&f)
 	c.Models.validate(&f)
+	c.validateBudget(&f)
 	c.Sandbox.validate(&f)
 	c.validateNumbers(&f)
 	return errors.Join(append(f, c.Policy.Validate())...)
@@ -45,22 +46,6 @@ func (c Config) validateNames(f *faults) {
 	}
 	if c.Log.Format != "text" && c.Log.Format != "json" {
 		f.add("log.format: %q: want text or json", c.Log.Format)
-	}
-}
-
-func (c Models) validate(f *faults) {
-	if driver, name, ok := strings.Cut(c.Default, "/"); !ok || name == "" || !knownDriver(driver) {
-		f.add("models.default: %q: want driver/model, with a driver of anthropic, openai, mechanic", c.Default)
-	}
-	switch c.OpenAI.API {
-	case "auto", "responses", "chat":
-	default:
-		f.add("models.openai.api: %q: want auto, responses or chat", c.OpenAI.API)
-	}
-	for name, base := range map[string]string{"models.anthropic.base_url": c.Anthropic.BaseURL, "models.openai.base_url": c.OpenAI.BaseURL} {
-		if u, err := url.Parse(base); base != "" && (err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https") {
-			f.add("%s: %q: want http(s)://host/path", name, base)
-		}
 	}
 }
 
@@ -145,10 +130,6 @@ func (c Config) validateNumbers(f *faults) {
 	}
 }
 
-func knownDriver(name string) bool {
-	return name == "anthropic" || name == "openai" || name == "mechanic"
-}
-
 // public reports whether a forge can be reached from outside this machine and
 // its private networks: then strangers write what commands would do.
 func public(baseURL string) bool {
@@ -178,6 +159,9 @@ func (c Config) ValidateServe() error {
 	}
 	if g.Token == "" && g.PrivateKey == "" {
 		faults = append(faults, errors.New("forges.github: no credential: set app_id and private_key_file for an App, or GREENWRIGHT_GITHUB_TOKEN"))
+	}
+	if c.Models.Default == mechanic && c.Models.Roles != (Roles{}) {
+		faults = append(faults, errors.New("models.roles: set, but models.default is "+mechanic+", beside which no other model works: set models.default to a language model"))
 	}
 	return errors.Join(faults...)
 }

@@ -92,6 +92,7 @@ func (w *world) config(data string) config.Config {
 	cfg.Listen, cfg.InternalListen, cfg.DataDir = "127.0.0.1:0", "", data
 	cfg.Forges.GitHub = &config.GitHub{BaseURL: w.github.URL(), AppID: w.github.AppID(), PrivateKey: w.github.AppKeyPEM(), Secrets: []vcs.Secret{secret}}
 	cfg.Policy = cfg.Policy.WithDefaults()
+	cfg.Models.Probe = false // which would take steps of the script
 	cfg.Models.Anthropic = config.Anthropic{BaseURL: w.model.URL(), Key: model.Key("test")}
 	cfg.Models.OpenAI = config.OpenAI{BaseURL: w.model.URL() + "/v1", Key: model.Key("test"), API: "chat"}
 	return cfg

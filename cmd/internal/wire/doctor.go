@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/greenwright/greenwright/cmd/internal/config"
-	"github.com/greenwright/greenwright/jobs/runner"
 	"github.com/greenwright/greenwright/jobs/store"
 	"github.com/greenwright/greenwright/vcs"
 )
@@ -41,7 +40,7 @@ const doctorTimeout = 30 * time.Second
 func Doctor(ctx context.Context, cfg config.Config, log *slog.Logger) []Finding {
 	var out []Finding
 	for _, check := range []func(context.Context, config.Config, *slog.Logger) []Finding{
-		checkConfig, checkData, checkSandbox, checkRedis, checkForge, checkModel, checkTools,
+		checkConfig, checkData, checkSandbox, checkRedis, checkForge, checkModels, checkTools,
 	} {
 		bounded, cancel := context.WithTimeout(ctx, doctorTimeout)
 		out = append(out, check(bounded, cfg, log)...)
@@ -121,17 +120,6 @@ func checkForge(ctx context.Context, cfg config.Config, _ *slog.Logger) []Findin
 		return found("github", Failure, "check base_url and the network", "%s", err)
 	}
 	return found("github", OK, "", "acts as %s (id %d)", self.Login, self.ID)
-}
-
-func checkModel(_ context.Context, cfg config.Config, _ *slog.Logger) []Finding {
-	name := cfg.Models.Default
-	if name == runner.Mechanic {
-		return found("model", Warning, "set models.default and a key (ANTHROPIC_API_KEY, OPENAI_API_KEY or OPENAI_BASE_URL)", "only the mechanic: formatters and linters are repaired, questions and bugs are not")
-	}
-	if _, _, err := (models{cfg.Models}).Model(name, nil); err != nil {
-		return found("model", Failure, "set the key in the environment", "%s: %s", name, err)
-	}
-	return found("model", OK, "", "%s is configured (not asked: that would cost money)", name)
 }
 
 // tools are the programs that repositories need most; they must be where the

@@ -8,6 +8,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
+	"github.com/greenwright/greenwright/agent/model"
 	"github.com/greenwright/greenwright/jobs"
 )
 
@@ -19,6 +20,9 @@ type metrics struct {
 	jobs       *prometheus.CounterVec
 	duration   *prometheus.HistogramVec
 	lost       *prometheus.CounterVec
+	asked      *prometheus.CounterVec
+	tokens     *prometheus.CounterVec
+	cost       *prometheus.CounterVec
 }
 
 func newMetrics() *metrics {
@@ -30,7 +34,10 @@ func newMetrics() *metrics {
 		duration:   prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "greenwright_job_seconds", Help: "Time from a job's first step to its end.", Buckets: prometheus.ExponentialBuckets(1, 2, 13)}, []string{"kind"}),
 		lost:       prometheus.NewCounterVec(prometheus.CounterOpts{Name: "greenwright_queue_lost_total", Help: "Tasks that were given up and are kept in the archive."}, []string{"kind"}),
 	}
-	m.registry.MustRegister(m.deliveries, m.latency, m.jobs, m.duration, m.lost,
+	m.asked = prometheus.NewCounterVec(prometheus.CounterOpts{Name: "greenwright_model_requests_total", Help: "Requests to models by driver and end: ok, or the class of the failure."}, []string{"driver", "outcome"})
+	m.tokens = prometheus.NewCounterVec(prometheus.CounterOpts{Name: "greenwright_model_tokens_total", Help: "Tokens by driver and kind: input is what was neither read from nor written to a cache."}, []string{"driver", "kind"})
+	m.cost = prometheus.NewCounterVec(prometheus.CounterOpts{Name: "greenwright_model_cost_usd_total", Help: "What replies cost in US dollars, where the price is known."}, []string{"driver"})
+	m.registry.MustRegister(m.deliveries, m.latency, m.jobs, m.duration, m.lost, m.asked, m.tokens, m.cost,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
@@ -45,6 +52,19 @@ func (m *metrics) ended(job jobs.Job, state jobs.State, took time.Duration) {
 	m.jobs.WithLabelValues(string(job.Kind), string(state)).Inc()
 	m.duration.WithLabelValues(string(job.Kind)).Observe(took.Seconds())
 }
+
+// replied counts one request to a model.
+func (m *metrics) replied(driver string, r model.Response) {
+	const million = 1e6
+	m.asked.WithLabelValues(driver, "ok").Inc()
+	for kind, n := range map[string]int64{"input": r.Usage.Input, "cache_read": r.Usage.CacheRead, "cache_write": r.Usage.CacheWrite, "output": r.Usage.Output} {
+		m.tokens.WithLabelValues(driver, kind).Add(float64(n))
+	}
+	m.cost.WithLabelValues(driver).Add(float64(r.CostMicroUSD) / million)
+}
+
+// failed counts one request that a model did not answer.
+func (m *metrics) failed(driver, class string) { m.asked.WithLabelValues(driver, class).Inc() }
 
 func (m *metrics) handler() http.Handler {
 	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{})

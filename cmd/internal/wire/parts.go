@@ -1,7 +1,6 @@
 package wire
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -10,10 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/greenwright/greenwright/agent/model"
-	"github.com/greenwright/greenwright/agent/model/anthropic"
-	"github.com/greenwright/greenwright/agent/model/mechanic"
-	"github.com/greenwright/greenwright/agent/model/openai"
 	"github.com/greenwright/greenwright/cmd/internal/config"
 	"github.com/greenwright/greenwright/jobs/command"
 	"github.com/greenwright/greenwright/jobs/journal"
@@ -73,45 +68,6 @@ func makeDir(dir string, mode os.FileMode) error {
 	return os.Chmod(dir, mode)
 }
 
-// models resolves "driver/model".
-type models struct{ cfg config.Models }
-
-// Model makes the driver of a model.
-func (m models) Model(name string, waiting runner.Waiting) (model.Model, model.Price, error) {
-	driver, id, _ := strings.Cut(name, "/")
-	price := m.price(name)
-	switch driver {
-	case "mechanic":
-		return mechanic.New(), price, nil
-	case "anthropic":
-		if m.cfg.Anthropic.Key == "" {
-			return nil, price, errors.New("ANTHROPIC_API_KEY is not set")
-		}
-		d, err := anthropic.New(anthropic.Config{Model: id, APIKey: m.cfg.Anthropic.Key, BaseURL: m.cfg.Anthropic.BaseURL})
-		if err != nil {
-			return nil, price, err
-		}
-		return model.WithRetry(d, model.RetryConfig{BeforeRetry: waiting}), price, nil
-	case "openai":
-		if m.cfg.OpenAI.Key == "" && m.cfg.OpenAI.BaseURL == "" {
-			return nil, price, errors.New("neither OPENAI_API_KEY nor OPENAI_BASE_URL is set")
-		}
-		d, err := openai.New(openai.Config{Model: id, APIKey: m.cfg.OpenAI.Key, BaseURL: m.cfg.OpenAI.BaseURL, API: openai.API(m.cfg.OpenAI.API)})
-		if err != nil {
-			return nil, price, err
-		}
-		return model.WithRetry(d, model.RetryConfig{BeforeRetry: waiting}), price, nil
-	}
-	return nil, price, fmt.Errorf("%w: there is no model driver %q: anthropic, openai and mechanic are", vcs.ErrInvalid, driver)
-}
-
-// price turns dollars for a million tokens into millionths of one.
-func (m models) price(name string) model.Price {
-	const micro = 1e6
-	p := m.cfg.Prices[name]
-	return model.Price{Input: int64(p.Input * micro), CacheRead: int64(p.CacheRead * micro), CacheWrite: int64(p.CacheWrite * micro), Output: int64(p.Output * micro)}
-}
-
 // gitHub makes the driver of a configured GitHub.
 func gitHub(cfg config.GitHub) (*github.Forge, error) {
 	return github.New(github.Config{BaseURL: cfg.BaseURL, Token: cfg.Token, AppID: cfg.AppID, PrivateKey: cfg.PrivateKey, Workflows: cfg.Workflows})
@@ -126,7 +82,7 @@ func rules(cfg config.Config, self vcs.Actor) trigger.Rules {
 }
 
 // makeRunner joins what a run needs.
-func makeRunner(cfg config.Config, d dirs, driver sandbox.Driver, forges map[vcs.ForgeName]vcs.Forge, version string, log *slog.Logger) (*runner.Runner, error) {
+func makeRunner(cfg config.Config, d dirs, driver sandbox.Driver, forges map[vcs.ForgeName]vcs.Forge, m *models, version string, log *slog.Logger) (*runner.Runner, error) {
 	mirrors, err := git.New(git.Config{Dir: d.mirrors}, log)
 	if err != nil {
 		return nil, fmt.Errorf("opening the mirrors: %w", err)
@@ -146,7 +102,7 @@ func makeRunner(cfg config.Config, d dirs, driver sandbox.Driver, forges map[vcs
 	return runner.New(runner.Config{
 		Forges: forges, Git: mirrors, Sandbox: driver,
 		Box: box, Egress: cfg.Sandbox.Egress, Resolver: cfg.Sandbox.Resolver, Images: store, Image: cfg.Sandbox.Image, AllowedImages: cfg.Sandbox.Images,
-		Models: models{cfg.Models}, Model: cfg.Models.Default, Policy: cfg.Policy, Limits: cfg.Limits.Agent(),
+		Models: m, Model: cfg.Models.Default, Roles: runner.RoleModels(cfg.Models.Roles), Policy: cfg.Policy, Limits: cfg.Limits.Agent(),
 		RunsDir: d.runs, Redact: kept.Bytes, Archive: journal.Archive{Dir: d.artifacts}, BranchPrefix: cfg.BranchPrefix, Version: version, Log: log, Now: time.Now,
 	}), nil
 }

@@ -71,7 +71,11 @@ func Run(ctx context.Context, cfg config.Config, opts RunOptions, version string
 		return RunResult{}, err
 	}
 	cfg.Sandbox = mountModules(cfg.Sandbox, modules, places, forge.Root(), opts.Say)
-	run, err := makeRunner(cfg, d, box, map[vcs.ForgeName]vcs.Forge{vcs.Local: forge}, version, log)
+	m, err := newModels(cfg, nil, log)
+	if err != nil {
+		return RunResult{}, err
+	}
+	run, err := makeRunner(cfg, d, box, map[vcs.ForgeName]vcs.Forge{vcs.Local: forge}, m, version, log)
 	if err != nil {
 		return RunResult{}, err
 	}

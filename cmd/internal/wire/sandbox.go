@@ -156,9 +156,9 @@ func boxSpec(cfg config.Config, log *slog.Logger) (sandbox.Spec, error) {
 // secrets are what the worker knows and no command's output may hold. What is
 // too short to be told from ordinary text protects nothing either.
 func secrets(cfg config.Config, log *slog.Logger) []redact.Secret {
-	all := []redact.Secret{
-		{Name: "model key", Value: string(cfg.Models.Anthropic.Key)}, {Name: "model key", Value: string(cfg.Models.OpenAI.Key)},
-		{Name: "redis password", Value: redisPassword(cfg.Redis.URL)},
+	all := []redact.Secret{{Name: "redis password", Value: redisPassword(cfg.Redis.URL)}}
+	for _, key := range cfg.Models.Keys() {
+		all = append(all, redact.Secret{Name: "model key", Value: key.Reveal()})
 	}
 	if g := cfg.Forges.GitHub; g != nil {
 		all = append(all, redact.Secret{Name: "forge token", Value: g.Token.Reveal()}, redact.Secret{Name: "App key", Value: g.PrivateKey.Reveal()})

@@ -127,7 +127,14 @@ func (s *server) run(ctx context.Context, died <-chan error, ready func(string))
 	}
 	group.Go(func() error { s.learnSelf(ctx); return nil })
 	if s.role != RoleReceiver {
-		worker, err := s.worker(ctx)
+		m, err := newModels(s.cfg, s.metrics, s.log)
+		if err != nil {
+			return err
+		}
+		probed := make(chan struct{})
+		group.Go(func() error { defer close(probed); m.probe(ctx); return nil })
+		awaitProbe(ctx, probed)
+		worker, err := s.worker(ctx, m)
 		if err != nil {
 			return err
 		}
@@ -189,7 +196,7 @@ func (s *server) knownSelf() vcs.Actor {
 }
 
 // worker builds what pulls from the queues.
-func (s *server) worker(ctx context.Context) (*queue.Worker, error) {
+func (s *server) worker(ctx context.Context, m *models) (*queue.Worker, error) {
 	box, err := boxDriver(ctx, s.cfg.Sandbox, s.dirs.sandbox, s.log)
 	if err == nil { // a mount that cannot be made is found here and not by the first job
 		err = tryConfigured(ctx, box, s.cfg.Sandbox, s.dirs.sandbox)
@@ -198,7 +205,7 @@ func (s *server) worker(ctx context.Context) (*queue.Worker, error) {
 		return nil, fmt.Errorf("no job can run: %w", err)
 	}
 	forges := map[vcs.ForgeName]vcs.Forge{vcs.GitHub: s.forge}
-	run, err := makeRunner(s.cfg, s.dirs, box, forges, s.version, s.log)
+	run, err := makeRunner(s.cfg, s.dirs, box, forges, m, s.version, s.log)
 	if err != nil {
 		return nil, err
 	}

@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"github.com/greenwright/greenwright/agent/tool"
+	"github.com/greenwright/greenwright/agent/tool/process"
 	"github.com/greenwright/greenwright/agent/tool/toolbox"
 	"github.com/greenwright/greenwright/agent/tool/workspace"
 	"github.com/greenwright/greenwright/cmd/internal/config"
@@ -27,11 +28,29 @@ type ToolOptions struct {
 }
 
 // Tools are a run's tools on a directory, for people who want to see what a
-// model sees. Close ends the sandbox, if one was needed.
+// model sees, behind the gate of a run at tier run. Close ends the processes
+// that were started and the sandbox, if one was needed.
 type Tools struct {
 	*tool.Registry
-	ws  *workspace.Workspace
-	box *handBox
+	ws        *workspace.Workspace
+	processes *process.Table
+	box       *handBox
+	side      *handSide // nil outside of a repository
+}
+
+// Keep keeps the state of the files for the restore tool, as a run does before
+// its first step and after each that changed something. Outside of a
+// repository it does nothing.
+func (t *Tools) Keep(ctx context.Context, label string) error {
+	if t.side == nil {
+		return nil
+	}
+	side, err := t.side.opened(ctx)
+	if err != nil {
+		return err
+	}
+	_, err = side.Take(ctx, label)
+	return err
 }
 
 // OpenTools makes the tools. Nothing is started before a tool needs it.
@@ -50,16 +69,40 @@ func OpenTools(cfg config.Config, opts ToolOptions, log *slog.Logger) (*Tools, e
 	if opts.AssumeRead {
 		ws.Reads().AssumeAll()
 	}
-	t := &Tools{ws: ws, box: &handBox{cfg: cfg, dir: opts.Workspace, log: log}}
-	t.Registry, err = tool.NewRegistry(toolbox.New(toolbox.Parts{Workspace: ws, Executor: t.box, Format: toolbox.FormatAll})...)
+	box := &handBox{cfg: cfg, dir: opts.Workspace, log: log}
+	commands := runner.NewCommands(box.outputs, box.started)
+	t := &Tools{ws: ws, box: box, processes: process.New(commands)}
+	parts := toolbox.Parts{Workspace: ws, Executor: commands, Processes: t.processes.Tools(), Format: toolbox.FormatAll}
+	if _, err := os.Lstat(filepath.Join(opts.Workspace, ".git")); err == nil {
+		t.side = &handSide{cfg: cfg, dir: opts.Workspace, log: log}
+		parts.Differ, parts.Historian, parts.Restorer = t.side, t.side, t.side
+	}
+	gated, err := handGate(cfg, toolbox.New(parts))
+	if err == nil {
+		t.Registry, err = tool.NewRegistry(gated...)
+	}
 	if err != nil {
 		return nil, errors.Join(err, ws.Close())
 	}
 	return t, nil
 }
 
+// handGate puts the operator's policy in front of tools.
+func handGate(cfg config.Config, tools []tool.Tool) ([]tool.Tool, error) {
+	scripts, err := cfg.Policy.Scripts()
+	if err != nil {
+		return nil, err
+	}
+	gate := &runner.Gate{Tier: tool.TierRun, Why: "it is used by hand", Scripts: scripts, Ask: cfg.Policy.Ask}
+	return gate.Wrap(tools), nil
+}
+
 // Close releases what was opened.
 func (t *Tools) Close(ctx context.Context) error {
+	t.processes.Close(ctx)
+	if t.side != nil {
+		defer t.side.close()
+	}
 	return errors.Join(t.box.close(ctx), t.ws.Close())
 }
 
@@ -69,19 +112,18 @@ type handBox struct {
 	dir string
 	log *slog.Logger
 
-	mu    sync.Mutex // guards box and what its end undoes
-	box   sandbox.Sandbox
-	undo  []func(context.Context) error
-	cause error // why it did not start
+	mu      sync.Mutex // guards box, scratch and what its end undoes
+	box     sandbox.Sandbox
+	scratch string // a directory of the run's
+	undo    []func(context.Context) error
+	cause   error // why it did not start
 }
 
-// Execute runs one command in it.
-func (h *handBox) Execute(ctx context.Context, c tool.Command) (tool.Execution, error) {
-	box, err := h.started(ctx)
-	if err != nil {
-		return tool.Execution{}, err
-	}
-	return runner.Execute(ctx, box, c)
+// outputs is where whole outputs are kept, once it has started.
+func (h *handBox) outputs() string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return filepath.Join(h.scratch, "outputs")
 }
 
 func (h *handBox) started(ctx context.Context) (sandbox.Sandbox, error) {
@@ -136,7 +178,7 @@ func (h *handBox) start(ctx context.Context) error {
 	if err := lent.give(uid); err != nil {
 		return err
 	}
-	h.box = box
+	h.box, h.scratch = box, dir
 	return nil
 }
 

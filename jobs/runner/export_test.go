@@ -1,0 +1,17 @@
+package runner
+
+import (
+	"context"
+
+	"github.com/greenwright/greenwright/jobs/journal"
+	"github.com/greenwright/greenwright/jobs/repoconfig"
+	"github.com/greenwright/greenwright/vcs/git"
+)
+
+// Guides is what a run on the commit is given of the maintainers' rules.
+func Guides(ctx context.Context, m *git.Mirror, commit string, records *journal.Writer, also ...string) (string, error) {
+	s := &session{mirror: m, records: records, config: repoconfig.Config{Instructions: also}}
+	s.trusted = commit
+	err := s.readGuides(ctx)
+	return s.guides, err
+}
