@@ -35,8 +35,8 @@ type Config struct {
 	// TextEdits takes edits that are written into the text of a reply for
 	// calls: for models without working tool calls.
 	TextEdits bool
-	Now   func() time.Time
-	Log   *slog.Logger
+	Now       func() time.Time
+	Log       *slog.Logger
 }
 
 // Agent runs tasks. It is safe for concurrent use if its tools are; usually

@@ -44,41 +44,39 @@ func (m memory) Read(path string) ([]byte, error) {
 	return nil, os.ErrNotExist
 }
 
-// TestRecallOnHistory takes past commits as tasks: message in, files out. The
-// tree is that of the commit's parent, and only files that existed there
-// count. RECALL_REPO names another repository, RECALL_COMMITS how many
-// commits; without them it is this project's own history, where there is one.
-func TestRecallOnHistory(t *testing.T) {
-	if testing.Short() {
-		t.Skip("reads many trees")
-	}
+// BenchmarkRecall takes past commits as tasks: message in, files out. The tree
+// is that of the commit's parent, and only files that existed there count.
+// RECALL_REPO names another repository, RECALL_COMMITS how many commits; without
+// them it is this project's own history.
+func BenchmarkRecall(b *testing.B) {
 	repo := cmp.Or(os.Getenv("RECALL_REPO"), "../..")
-	limit, err := strconv.Atoi(cmp.Or(os.Getenv("RECALL_COMMITS"), "20"))
+	limit, err := strconv.Atoi(cmp.Or(os.Getenv("RECALL_COMMITS"), "40"))
 	if err != nil {
-		t.Fatal(err)
+		b.Fatal(err)
 	}
 	commits := history(repo, limit)
-	if len(commits) < 5 {
-		t.Skipf("SKIPPED: %s has no history to measure on", repo)
+	if len(commits) == 0 {
+		b.Fatalf("%s has no history to measure on", repo)
 	}
-	var with, without figures
-	builder := outline.NewBuilder(256<<20, nil)
-	for _, c := range commits {
-		x, err := builder.Build(context.Background(), c.tree)
-		if err != nil {
-			t.Fatal(err)
+	for range b.N {
+		var with, without figures
+		builder := outline.NewBuilder(256<<20, nil)
+		for _, c := range commits {
+			x, err := builder.Build(context.Background(), c.tree)
+			if err != nil {
+				b.Fatal(err)
+			}
+			with.count(c, outline.Seed(c.subject+"\n"+c.body, x, nil))
+			_, bare, ok := strings.Cut(c.subject, ": ")
+			if !ok {
+				bare = c.subject
+			}
+			without.count(c, outline.Seed(bare+"\n"+c.body, x, nil))
 		}
-		with.count(c, outline.Seed(c.subject+"\n"+c.body, x, nil))
-		_, bare, ok := strings.Cut(c.subject, ": ")
-		if !ok {
-			bare = c.subject
-		}
-		without.count(c, outline.Seed(bare+"\n"+c.body, x, nil))
-	}
-	t.Logf("%d commits of %s: message as written: %s", len(commits), repo, with)
-	t.Logf("without the folder in the subject: %s", without)
-	if os.Getenv("RECALL_REPO") == "" && without.share(without.at10) < 0.2 {
-		t.Errorf("recall at 10 is %.2f", without.share(without.at10))
+		b.Logf("%d commits, message as written: %s", len(commits), with)
+		b.Logf("without the folder in the subject: %s", without)
+		b.ReportMetric(without.share(without.at5), "recall-at-5")
+		b.ReportMetric(without.share(without.at10), "recall-at-10")
 	}
 }
 
