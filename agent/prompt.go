@@ -51,7 +51,7 @@ func taskMessage(t Task, room int) model.Message {
 	}
 	if t.Leads != "" {
 		leads, _ := tool.Cut(t.Leads, max(share, minBlock), 0.9)
-		b.WriteString("\n" + quote("where to look first, guessed by the platform from the words of the task", "", leads))
+		b.WriteString("\n" + quote("where to look first, guessed from the task's words", "", leads))
 	}
 	writeChecks(&b, t.Checks, max(share, minBlock))
 	return model.Text(model.RoleUser, b.String())

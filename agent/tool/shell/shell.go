@@ -159,10 +159,17 @@ var causes = map[tool.Cause]string{
 	tool.CauseCanceled: "killed: the run is being stopped",
 }
 
+// worthTelling is how long a command must take for its duration to be told:
+// every byte of a result is sent again with each later step.
+const worthTelling = time.Second
+
 // Headline is exit code, cause and duration in one line, first because the
 // rest may be cut.
 func Headline(e tool.Execution) string {
-	after := fmt.Sprintf(" after %.1f s", e.Duration.Seconds())
+	after := ""
+	if e.Duration >= worthTelling {
+		after = fmt.Sprintf(" after %.1f s", e.Duration.Seconds())
+	}
 	if cause, known := causes[e.Cause]; known {
 		return string(e.Cause) + after + ", " + cause
 	}
