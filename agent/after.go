@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -18,9 +19,25 @@ import (
 
 // proof is the last run of a verifying command and the tree it left.
 type proof struct {
+	cause    tool.Cause
 	exitCode int
 	tree     string
-	output   string // its end, when it failed
+	output   string // its end, when it was not green
+}
+
+func (p proof) green() bool { return p.cause == tool.CauseExited && p.exitCode == 0 }
+
+// how is how it ended, in words.
+func (p proof) how() string {
+	if p.cause != tool.CauseExited {
+		return "ended: " + string(p.cause)
+	}
+	return fmt.Sprintf("exit code %d", p.exitCode)
+}
+
+// identify tells checks apart: names may repeat.
+func identify(c model.Check) string {
+	return strings.Trim(c.Dir, "/") + "\x00" + strings.Join(strings.Fields(c.Command), " ")
 }
 
 // after does what follows from a result: the tree is named anew, plan, proofs
@@ -32,8 +49,7 @@ func (r *run) after(ctx context.Context, c model.ToolCall, res *tool.Result, bef
 	}
 	r.used[c.Name] = true
 	if r.tree != before {
-		clear(r.used)
-		r.phase.enter(PhaseEdit)
+		r.changed(c, effect)
 	}
 	switch data := res.Data.(type) {
 	case plan.Plan:
@@ -60,6 +76,37 @@ func (r *run) after(ctx context.Context, c model.ToolCall, res *tool.Result, bef
 	return nil
 }
 
+// changed is what a changed tree means. What a check leaves behind is no change
+// of the agent's.
+func (r *run) changed(c model.ToolCall, effect tool.Effect) {
+	clear(r.used)
+	if r.isCheck(c) {
+		return
+	}
+	r.edits++
+	r.phase.enter(PhaseEdit)
+	if effect == tool.EffectExec || c.Name == restoreName {
+		clear(r.syntax) // it may have mended what an edit broke; the checks will tell
+	}
+}
+
+// restoreName is the tool that takes files back.
+const restoreName = "restore"
+
+// isCheck says that a call runs a verifying command, and no more.
+func (r *run) isCheck(c model.ToolCall) bool {
+	if c.Name == shell.ChecksName {
+		return true
+	}
+	var args struct {
+		Command string `json:"command"`
+	}
+	if c.Name != shell.Name || json.Unmarshal(c.Arguments, &args) != nil {
+		return false
+	}
+	return slices.ContainsFunc(r.checks(), func(k model.Check) bool { return sameCommand(k.Command, args.Command) })
+}
+
 // noteSyntax keeps, for the review, which files an edit left unparsable.
 func (r *run) noteSyntax(effects []tool.FileEffect, edited edit.Edited) {
 	for _, e := range effects {
@@ -72,22 +119,25 @@ func (r *run) noteSyntax(effects []tool.FileEffect, edited edit.Edited) {
 	}
 }
 
-// refreshTree names the work tree. Without a hasher, or when it fails, the
-// number of edits seen stands for it.
-func (r *run) refreshTree(ctx context.Context, edited bool) {
-	if edited {
-		r.edits++
+// refreshTree names the work tree. Without a hasher the number of writes stands
+// for it; when one fails, the last name does, unless something was written.
+func (r *run) refreshTree(ctx context.Context, wrote bool) {
+	if wrote || r.tree == "" {
+		r.writes++
 	}
-	r.tree = fmt.Sprintf("edit-%d", r.edits)
-	if r.agent.cfg.Tree == nil || ctx.Err() != nil {
+	if r.agent.cfg.Tree == nil {
+		r.tree = fmt.Sprintf("write-%d", r.writes)
 		return
 	}
 	name, err := r.agent.cfg.Tree.TreeHash(ctx)
-	if err != nil {
-		r.agent.cfg.Log.Warn("work tree could not be named", "run_id", r.task.ID, "error", err)
+	if err == nil {
+		r.tree = name
 		return
 	}
-	r.tree = name
+	r.agent.cfg.Log.Warn("work tree could not be named", "run_id", r.task.ID, "error", err)
+	if wrote || r.tree == "" {
+		r.tree = fmt.Sprintf("unnamed-%d", r.writes)
+	}
 }
 
 // checks are the task's verifying commands and the one that the plan names.
@@ -107,33 +157,40 @@ func (r *run) checks() []model.Check {
 // prove notes that a verifying command ran on the files as they are now. The
 // same failure whatever is changed sends the run back to look for the cause.
 func (r *run) prove(ran shell.Run) {
-	if ran.Execution.Cause != tool.CauseExited || ran.Infrastructure != "" {
-		return
-	}
 	for _, c := range r.checks() {
-		if !sameCommand(c.Command, ran.Command.Script) || strings.Trim(c.Dir, "/") != ran.Command.Dir {
+		if c.Unable != "" || !sameCommand(c.Command, ran.Command.Script) || strings.Trim(c.Dir, "/") != ran.Command.Dir {
 			continue
 		}
-		p := proof{exitCode: ran.Execution.ExitCode, tree: r.tree}
-		r.phase.enter(PhaseVerify)
-		if p.exitCode == 0 {
-			r.stuck.Passed(c.Name)
+		id := identify(c)
+		p := proof{cause: ran.Execution.Cause, exitCode: ran.Execution.ExitCode, tree: r.tree}
+		if r.edits > 0 && r.phase.now != PhaseLocate {
+			r.phase.enter(PhaseVerify)
+		}
+		if p.green() {
+			r.stuck.Passed(id)
 		} else {
 			p.output, _ = tool.Cut(tool.Clean(string(slices.Concat(ran.Execution.Head, ran.Execution.Tail))), checkTail, 0)
-			if r.stuck.Failed(c.Name, p.output, r.tree) && r.edits > 0 {
-				r.lookAgain(c, p)
-			}
+			r.countFailure(c, id, p)
 		}
-		r.proofs[c.Name] = p
+		r.proofs[id] = p
 	}
 }
 
-// lookAgain tells with the evidence that editing on does not help.
-func (r *run) lookAgain(c model.Check, p proof) {
+// countFailure counts failures by the edits before them. Once for each check:
+// one that is red for another reason must not stop the work again and again.
+func (r *run) countFailure(c model.Check, id string, p proof) {
+	if r.edits == 0 || p.cause != tool.CauseExited || r.sentBack[id] {
+		return
+	}
+	if !r.stuck.Failed(id, p.output, fmt.Sprint(r.edits)) {
+		return
+	}
+	r.sentBack[id] = true
 	r.phase.back()
 	r.notices = append(r.notices, fmt.Sprintf("%s has failed in the same way after %d different changes, so the cause is "+
 		"not where you are changing things. Its output:\n%s\nLook for the cause again (who writes the value that is wrong? "+
-		"does the code that you changed run at all?), then write a new plan with update_plan. Changes are refused until then.",
+		"does the code that you changed run at all?), then write a new plan with update_plan: the edit tools are refused "+
+		"until then. If this failure is none of your task, say so in the plan.",
 		c.Name, stuck.SameFailures, quote("output of "+c.Name, "", p.output)))
 }
 

@@ -101,19 +101,20 @@ func (a *Agent) Run(ctx context.Context, task Task) (Outcome, error) {
 func (a *Agent) newRun(task Task) *run {
 	limits := task.Limits.withDefaults(task.Kind)
 	r := &run{
-		agent:   a,
-		task:    task,
-		limits:  limits,
-		started: a.cfg.Now(),
-		softEnd: time.Now().Add(limits.WallClock),
-		window:  window.New(limits.ContextTokens),
-		phase:   phases{now: PhaseLocate},
-		stuck:   stuck.New(),
-		ids:     newIDs(),
-		proofs:  make(map[string]proof),
-		syntax:  make(map[string]string),
-		used:    make(map[string]bool),
-		out:     Outcome{Replies: map[string]string{}},
+		agent:    a,
+		task:     task,
+		limits:   limits,
+		started:  a.cfg.Now(),
+		softEnd:  time.Now().Add(limits.WallClock),
+		window:   window.New(limits.ContextTokens),
+		phase:    phases{now: PhaseLocate},
+		stuck:    stuck.New(),
+		ids:      newIDs(),
+		proofs:   make(map[string]proof),
+		syntax:   make(map[string]string),
+		used:     make(map[string]bool),
+		sentBack: make(map[string]bool),
+		out:      Outcome{Replies: map[string]string{}},
 	}
 	r.system = systemOf(task, r.window.Bytes(instructionShare))
 	r.window.SetFixed(r.system, a.specs)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/greenwright/greenwright/agent/model"
 	"github.com/greenwright/greenwright/agent/tool"
+	"github.com/greenwright/greenwright/agent/window"
 )
 
 // maxParallel is how many read-only calls of one reply run at once (RUNTIME 1.1).
@@ -15,6 +16,7 @@ const maxParallel = 8
 
 // batch is one pass over the calls of a reply.
 type batch struct {
+	calling context.Context //nolint:containedctx // ends with the wall clock; what follows from a result does not
 	calls   []model.ToolCall
 	results []tool.Result
 	failed  bool // a call failed: what would change anything is not run
@@ -23,9 +25,9 @@ type batch struct {
 // runCalls runs the calls of one reply: neighbouring read-only ones side by
 // side, everything else in order. Each call gets a result.
 func (r *run) runCalls(ctx context.Context, calls []model.ToolCall) ([]tool.Result, error) {
-	ctx, cancel := context.WithDeadlineCause(ctx, r.softEnd, errTimeLimit)
+	calling, cancel := context.WithDeadlineCause(ctx, r.softEnd, errTimeLimit)
 	defer cancel()
-	b := &batch{calls: calls, results: make([]tool.Result, len(calls))}
+	b := &batch{calls: calls, results: make([]tool.Result, len(calls)), calling: tool.WithRoom(calling, r.room(len(calls)))}
 	for from := 0; from < len(calls); {
 		to := from + 1
 		for r.effect(calls[from]) == tool.EffectRead && to < len(calls) && r.effect(calls[to]) == tool.EffectRead {
@@ -53,7 +55,7 @@ func (r *run) runGroup(ctx context.Context, b *batch, from, to int) error {
 	before := r.tree
 	runs := make([]bool, to)
 	for i := from; i < to; i++ {
-		if denied := r.deny(ctx, b, b.calls[i]); denied != nil {
+		if denied := r.deny(b.calling, b, b.calls[i]); denied != nil {
 			b.results[i] = *denied
 			continue
 		}
@@ -73,7 +75,7 @@ func (r *run) runGroup(ctx context.Context, b *batch, from, to int) error {
 	for i := from; i < to; i++ {
 		if runs[i] {
 			group.Go(func() error {
-				b.results[i] = r.execute(ctx, b.calls[i])
+				b.results[i] = r.execute(b.calling, b.calls[i])
 				return nil
 			})
 		}
@@ -89,13 +91,15 @@ func (r *run) runGroup(ctx context.Context, b *batch, from, to int) error {
 	return nil
 }
 
-// execute runs one call and keeps its result within the window's share.
+// room is how many bytes each of n results of a reply may have: together they
+// must fit, or they would be left out again before the model has seen them.
+func (r *run) room(n int) int {
+	return min(r.window.ItemBytes(), r.window.Bytes(window.ReplyShare)/max(n, 1))
+}
+
+// execute runs one call.
 func (r *run) execute(ctx context.Context, c model.ToolCall) tool.Result {
-	res := r.agent.registry.Run(ctx, tool.Call{Name: c.Name, Args: c.Arguments, Cut: c.Cut})
-	if text, cut := tool.Cut(res.Text, r.window.ItemBytes(), 0.5); cut {
-		res.Text = text
-	}
-	return res
+	return r.agent.registry.Run(ctx, tool.Call{Name: c.Name, Args: c.Arguments, Cut: c.Cut})
 }
 
 // deny says why a call is not to run at all, or nil.

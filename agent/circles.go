@@ -13,7 +13,7 @@ import (
 
 // denyRepeat blocks a call that was seen to change nothing too often.
 func (r *run) denyRepeat(c model.ToolCall) *tool.Result {
-	if c.Name == finish.Name {
+	if spec, _ := r.agent.registry.Spec(c.Name); c.Name == finish.Name || spec.Poll {
 		return nil
 	}
 	found := r.stuck.Before(stuck.Call{Name: c.Name, Args: c.Arguments, Tree: r.tree})
@@ -32,7 +32,7 @@ func (r *run) denyRepeat(c model.ToolCall) *tool.Result {
 // finds.
 func (r *run) lookForCircles(c model.ToolCall, res *tool.Result, before string) {
 	found := r.stuck.After(stuck.Call{Name: c.Name, Args: c.Arguments, Tree: before},
-		stuck.Result{Text: res.Text, Tree: r.tree, Progress: res.Progress})
+		stuck.Result{Text: res.Text, Tree: r.tree, Progress: res.Progress, Informs: informs(r.effect(c))})
 	switch found.Verdict {
 	case stuck.End:
 		r.endLooped(found, c.Name)
@@ -41,6 +41,9 @@ func (r *run) lookForCircles(c model.ToolCall, res *tool.Result, before string) 
 	case stuck.Go, stuck.Block:
 	}
 }
+
+// informs: what a tool finds out, rather than does, can be news.
+func informs(e tool.Effect) bool { return e == tool.EffectRead || e == tool.EffectExec }
 
 func (r *run) endLooped(found stuck.Finding, name string) {
 	what := fmt.Sprintf("%s was called again and again without effect", name)

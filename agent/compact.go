@@ -32,16 +32,21 @@ func (r *run) compact(ctx context.Context, hard bool) error {
 	}
 	before := r.window.Tokens()
 	for _, step := range steps {
-		if err := r.reduce(ctx, step); err != nil {
+		if err := r.reduce(ctx, step, hard); err != nil {
 			return err
 		}
 		if r.enough(step) {
 			break
 		}
 	}
+	if !hard && !r.window.Fits() {
+		if err := r.reduce(ctx, window.StepReset, true); err != nil {
+			return err
+		}
+	}
 	after := r.window.Tokens()
 	r.compactAgain = 0
-	if freed := before - after; freed*10 < before || freed <= 0 {
+	if freed := before - after; freed*10 < before || freed <= 0 || r.window.Full() {
 		r.compactAgain = after + int(float64(r.window.Usable())*growth)
 		if !r.window.Fits() {
 			return &model.Error{Class: model.ClassOverflow, Message: "compaction freed too little"}
@@ -65,7 +70,7 @@ func (r *run) enough(after window.Step) bool {
 }
 
 // reduce does one step and says so in the journal.
-func (r *run) reduce(ctx context.Context, step window.Step) error {
+func (r *run) reduce(ctx context.Context, step window.Step, hard bool) error {
 	var report window.Report
 	switch step {
 	case window.StepSuperseded, window.StepShorten:
@@ -79,7 +84,11 @@ func (r *run) reduce(ctx context.Context, step window.Step) error {
 		r.summary = text
 		report = r.window.Rebuild(step, r.opening(ctx, false), tail)
 	case window.StepReset:
-		report = r.window.Rebuild(step, r.opening(ctx, true), len(r.window.Messages()))
+		head, from := r.opening(ctx, true), r.window.Reply()
+		if hard { // not even the last results fit
+			head, from = append(head, r.unheard()...), len(r.window.Messages())
+		}
+		report = r.window.Rebuild(step, head, from)
 	}
 	if report.After == report.Before {
 		return nil
@@ -91,6 +100,18 @@ func (r *run) reduce(ctx context.Context, step window.Step) error {
 	r.out.Compactions++
 	return r.note(ctx, fmt.Sprintf("compacted the transcript (%s) from about %d to %d tokens, %d results shortened or left out",
 		step, report.Before, report.After, len(report.Dropped)))
+}
+
+// unheard are the platform's and people's words after the last reply.
+func (r *run) unheard() []model.Message {
+	all := r.window.Messages()
+	var out []model.Message
+	for _, m := range all[min(r.window.Reply(), len(all)):] {
+		if m.Role == model.RoleUser {
+			out = append(out, m)
+		}
+	}
+	return out
 }
 
 // summarise lets a model write down what the messages before the index came

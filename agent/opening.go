@@ -28,9 +28,18 @@ func (r *run) opening(ctx context.Context, whole bool) []model.Message {
 	return []model.Message{r.first, model.Text(model.RoleUser, b.String())}
 }
 
-// writePeople repeats what people wrote while the run worked, word for word.
+// The most that parts of an opening may take of the window.
+const (
+	peopleShare = 0.15
+	checksShare = 0.10
+)
+
+// writePeople repeats what people wrote while the run worked: word for word,
+// unless it is more than there is room for.
 func (r *run) writePeople(b *strings.Builder) {
+	room := r.window.Bytes(peopleShare) / max(len(r.people), 1)
 	for _, text := range r.people {
+		text, _ = tool.Cut(text, room, 0.7)
 		b.WriteString("\n" + text + "\n")
 	}
 }
@@ -42,22 +51,25 @@ func (r *run) writePlan(b *strings.Builder) {
 	b.WriteString("\nYour plan:\n" + r.plan.Text())
 }
 
-// checkTail is how much of a red check's output is repeated.
+// checkTail is how much of a red check's output is kept, in bytes.
 const checkTail = 6_000
 
 func (r *run) writeChecks(b *strings.Builder, whole bool) {
-	for _, c := range r.checks() {
-		p, ran := r.proofs[c.Name]
+	checks := r.checks()
+	room := r.window.Bytes(checksShare) / max(len(checks), 1)
+	for _, c := range checks {
+		p, ran := r.proofs[identify(c)]
 		switch {
 		case !ran:
 			fmt.Fprintf(b, "\n%s: not run yet", c.Name)
 		case p.tree != r.tree:
-			fmt.Fprintf(b, "\n%s: exit code %d, but files have changed since", c.Name, p.exitCode)
+			fmt.Fprintf(b, "\n%s: %s, but files have changed since", c.Name, p.how())
 		default:
-			fmt.Fprintf(b, "\n%s: exit code %d", c.Name, p.exitCode)
+			fmt.Fprintf(b, "\n%s: %s", c.Name, p.how())
 		}
-		if whole && ran && p.exitCode != 0 && p.output != "" {
-			b.WriteString("\n" + quote("output of "+c.Name, "", p.output))
+		if whole && ran && !p.green() && p.output != "" {
+			text, _ := tool.Cut(p.output, room, 0)
+			b.WriteString("\n" + quote("output of "+c.Name, "", text))
 		}
 	}
 	b.WriteString("\n")

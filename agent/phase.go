@@ -79,7 +79,7 @@ func (p *phases) refuse(name string, effect tool.Effect, kind TaskKind) *tool.Re
 	switch {
 	case kind == KindAnswer || name == plan.Name:
 		return nil
-	case p.held && effect == tool.EffectWrite:
+	case p.held && effect == tool.EffectWrite && name != restoreName:
 		res = tool.Failf(tool.CodeLoopBlocked, "not run: the last changes did not help; look for the cause, then write a new plan with update_plan")
 	case p.now == PhaseLocate && p.steps >= LocateSteps && effect == tool.EffectRead:
 		res = tool.Failf(tool.CodeBudgetExceeded, "not run: %d steps of reading are over; write down what you know with update_plan, or make the change", LocateSteps)

@@ -44,7 +44,7 @@ func taskMessage(t Task, room int) model.Message {
 	if t.Kind == KindAnswer {
 		b.WriteString("\nThis is a question: answer it with `finish` and leave the files as they are.\n")
 	}
-	share := room / max(len(t.Context)+1, 1)
+	share := room / shares(t)
 	for _, c := range t.Context {
 		text, _ := tool.Cut(c.Text, max(share, minBlock), 0.6)
 		b.WriteString("\n" + quote(c.Label, c.ID, text))
@@ -57,8 +57,22 @@ func taskMessage(t Task, room int) model.Message {
 	return model.Text(model.RoleUser, b.String())
 }
 
+// shares is how many blocks the room is for.
+func shares(t Task) int {
+	n := len(t.Context)
+	if t.Leads != "" {
+		n++
+	}
+	for _, c := range t.Checks {
+		if c.Red && c.Output != "" {
+			n++
+		}
+	}
+	return max(n, 1)
+}
+
 // minBlock is what a quoted block may have even in a tiny window, in bytes.
-const minBlock = 2_000
+const minBlock = 1_000
 
 func writeChecks(b *strings.Builder, checks []model.Check, room int) {
 	if len(checks) == 0 {

@@ -65,7 +65,7 @@ func (r *run) answerCalls(ctx context.Context, reply model.Response, calls []mod
 		return err
 	}
 	if r.out.State != "" {
-		return nil
+		return r.sayPending(ctx) // recorded, though nobody answers any more
 	}
 	if err := r.countCut(ctx, reply.StopReason == model.StopMaxTokens || anyCut(calls), false); err != nil {
 		return err

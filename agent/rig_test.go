@@ -3,6 +3,7 @@ package agent_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -31,7 +32,9 @@ type rig struct {
 	failAt  agent.EntryKind
 	// sameFailure makes the check say the same whatever the file holds.
 	sameFailure bool
-	cfg         agent.Config
+	// litter makes every command leave a file.
+	litter bool
+	cfg    agent.Config
 }
 
 func newRig(t *testing.T, m model.Model) *rig {
@@ -108,6 +111,15 @@ func (r *rig) Execute(_ context.Context, cmd tool.Command) (tool.Execution, erro
 		if r.sameFailure {
 			out = "main.go:3: FAIL\n"
 		}
+	}
+	switch cmd.Script {
+	case "hang":
+		return tool.Execution{ExitCode: -1, Cause: tool.CauseIdle, Head: []byte("hang\n"), TotalBytes: 5, TotalLines: 1}, nil
+	case "fail a":
+		out, code = "it is wrong\n", 1
+	}
+	if r.litter {
+		r.put(fmt.Sprintf("coverage-%d.out", len(r.ran)), "mode: set\n")
 	}
 	return tool.Execution{ExitCode: code, Cause: tool.CauseExited, Head: []byte(out), TotalBytes: int64(len(out)), TotalLines: 1}, nil
 }

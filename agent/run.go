@@ -46,13 +46,15 @@ type run struct {
 	ids     *ids
 	out     Outcome
 
-	tree   string // the work tree's name now
-	edits  int    // names the tree when there is no hasher
-	kept   string // the tree of the last snapshot
-	proofs map[string]proof
-	plan   plan.Plan
-	syntax map[string]string // files that an edit left with new syntax errors, and the first of them
-	used   map[string]bool   // tools called since the tree last changed
+	tree     string          // the work tree's name now
+	writes   int             // names the tree when there is no hasher
+	edits    int             // changes of the files that are the agent's own
+	sentBack map[string]bool // checks for which the run was sent back to look
+	kept     string          // the tree of the last snapshot
+	proofs   map[string]proof
+	plan     plan.Plan
+	syntax   map[string]string // files that an edit left with new syntax errors, and the first of them
+	used     map[string]bool   // tools called since the tree last changed
 
 	first        model.Message // the task
 	people       []string      // later messages of people, as said
@@ -95,7 +97,7 @@ func (r *run) endBy(ctx context.Context, err error) {
 
 // loop runs steps until one of them ends the run.
 func (r *run) loop(ctx context.Context) error {
-	r.refreshTree(ctx, true)
+	r.refreshTree(ctx, false)
 	if err := r.snapshot(ctx); err != nil {
 		return err
 	}
@@ -143,8 +145,8 @@ func (r *run) lastStep(ctx context.Context, used spending) error {
 	}
 	r.out.Steps++
 	reply, err := r.ask(ctx, true)
-	if err != nil && ctx.Err() != nil {
-		return err
+	if _, refused := errors.AsType[*model.Error](err); err != nil && !refused {
+		return err // the journal, or the clock
 	}
 	if err == nil {
 		r.out.Summary = reply.Message.Plain()

@@ -23,6 +23,8 @@ const (
 	// not run since the last edit. After that it is taken: the platform runs
 	// the checks itself, and says what the model did not.
 	maxRefusals = 2
+	// shownOutput is how much of a red check's output a finding has, in bytes.
+	shownOutput = 1_500
 )
 
 // submit takes a submission: an answer at once, a change when the difference
@@ -31,11 +33,12 @@ func (r *run) submit(ctx context.Context, s finish.Submission, res *tool.Result)
 	if r.task.Kind == KindAnswer {
 		return r.accept(ctx, s, res, StateAnswered, "the question was answered")
 	}
+	r.refreshTree(ctx, false) // what lives on beside the commands may have written
 	diff, err := r.diff(ctx)
 	if err != nil {
 		return err
 	}
-	if strings.TrimSpace(diff) != "" {
+	if strings.TrimSpace(diff) != "" && s.Unverified == "" {
 		if err := r.runMissing(ctx); err != nil {
 			return err
 		}
@@ -51,13 +54,22 @@ func (r *run) submit(ctx context.Context, s finish.Submission, res *tool.Result)
 	if r.agent.cfg.Differ != nil && strings.TrimSpace(diff) == "" {
 		return r.accept(ctx, s, res, StateNoChange, "submitted without a difference")
 	}
-	if missing := r.unproved(); len(missing) > 0 && s.Unverified == "" && r.refusals < maxRefusals {
+	if lacks := r.lacks(diff); lacks != "" && s.Unverified == "" && r.refusals < maxRefusals {
 		r.refusals++
-		*res = tool.OKText(fmt.Sprintf("Not submitted: not run since the last edit: %s. Run it and look at what it prints, or "+
-			"give the reason why it cannot be run in `unverified`.", strings.Join(missing, ", ")))
+		*res = tool.OKText("Not submitted: " + lacks + ". Put it right, or give the reason why it must be so in `unverified`.")
 		return nil
 	}
 	return r.accept(ctx, s, res, StateFinished, "submitted")
+}
+
+// lacks is what a submission is refused for without a reason: checks that have
+// not run on the files as they are, and what cannot be meant.
+func (r *run) lacks(diff string) string {
+	var out []string
+	if missing := r.unproved(); len(missing) > 0 {
+		out = append(out, "not run since the last edit: "+strings.Join(missing, ", "))
+	}
+	return strings.Join(append(out, finish.Broken(finish.Facts{Diff: diff, Syntax: r.syntax})...), "; ")
 }
 
 // unproved names the checks that have not run on the files as they are.
@@ -80,9 +92,16 @@ func (r *run) runMissing(ctx context.Context) error {
 		known[c.Name] = true
 	}
 	names := slices.DeleteFunc(r.unproved(), func(n string) bool { return !known[n] })
+	slices.Sort(names)
+	names = slices.Compact(names) // a name stands for all that have it
 	if _, there := r.agent.registry.Spec(shell.ChecksName); !there || len(names) == 0 {
 		return nil
 	}
+	if err := r.snapshot(ctx); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithDeadlineCause(ctx, r.softEnd, errTimeLimit)
+	defer cancel()
 	args, err := json.Marshal(map[string][]string{"names": names})
 	if err != nil {
 		return fmt.Errorf("encoding the names of checks: %w", err)
@@ -139,8 +158,13 @@ func (r *run) checkStates() []finish.CheckState {
 	checks := r.checks()
 	states := make([]finish.CheckState, 0, len(checks))
 	for _, c := range checks {
-		p, ran := r.proofs[c.Name]
-		states = append(states, finish.CheckState{Name: c.Name, Fresh: ran && p.tree == r.tree, ExitCode: p.exitCode, Unable: c.Unable})
+		p, ran := r.proofs[identify(c)]
+		state := finish.CheckState{Name: c.Name, Fresh: ran && p.tree == r.tree, Unable: c.Unable}
+		if !p.green() {
+			state.Red = p.how()
+			state.Output, _ = tool.Cut(p.output, shownOutput, 0)
+		}
+		states = append(states, state)
 	}
 	return states
 }

@@ -16,6 +16,7 @@ package stuck
 
 import (
 	"crypto/sha256"
+	"encoding/binary"
 	"encoding/json"
 	"strings"
 )
@@ -80,6 +81,9 @@ type Result struct {
 	// Progress says that something outside of the files moved on although the
 	// text may look the same: a process printed more.
 	Progress bool
+	// Informs says that the text is found out rather than written by the tool
+	// about what it did: a command's output, a file's content.
+	Informs bool
 }
 
 type digest = [sha256.Size]byte
@@ -88,7 +92,10 @@ type digest = [sha256.Size]byte
 type Detector struct {
 	repeats map[digest]*count // of the present tree
 	log     []entry           // the latest calls, at most MaxPeriod*RoundsToEnd
-	visits  map[string]int    // returns to a tree
+	visits  map[string]int    // returns to a tree with nothing new learnt
+	known   map[digest]bool   // results that informed
+	news    bool              // one of them was new since the last return
+	tick    uint64            // makes what has progressed differ from all else
 	blocks  int
 	nudges  int
 	failing map[string]*failures
@@ -106,7 +113,7 @@ type entry struct {
 
 // New makes an empty detector.
 func New() *Detector {
-	return &Detector{repeats: make(map[digest]*count), visits: make(map[string]int), failing: make(map[string]*failures)}
+	return &Detector{repeats: make(map[digest]*count), visits: make(map[string]int), known: make(map[digest]bool), failing: make(map[string]*failures)}
 }
 
 // Before is asked when a call is about to run.
@@ -131,7 +138,15 @@ func (d *Detector) Before(c Call) Finding {
 // After is told how a call that ran has ended.
 func (d *Detector) After(c Call, r Result) Finding {
 	k, sum := key(c), sha256.Sum256([]byte(normalise(r.Text)))
-	found := d.cycle(entry{key: join(k, sum), name: c.Name})
+	if r.Informs && !d.known[sum] {
+		d.known[sum], d.news = true, true
+	}
+	same := join(k, sum)
+	if r.Progress {
+		d.tick++
+		same = sha256.Sum256(binary.BigEndian.AppendUint64(same[:], d.tick))
+	}
+	found := d.cycle(entry{key: same, name: c.Name})
 	if r.Tree != c.Tree {
 		clear(d.repeats)
 		found = strictest(found, d.visit(c.Tree, r.Tree))
@@ -180,6 +195,10 @@ func (d *Detector) visit(from, to string) Finding {
 	}
 	if _, known := d.visits[to]; !known {
 		d.visits[to] = 0
+		return Finding{}
+	}
+	if d.news { // an experiment that showed something new is no circle
+		d.news = false
 		return Finding{}
 	}
 	d.visits[to]++

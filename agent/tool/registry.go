@@ -118,7 +118,11 @@ func (r *Registry) Run(ctx context.Context, c Call) Result {
 		res = e.run(ctx, args)
 	}
 	res.DurationMS = time.Since(start).Milliseconds()
-	return *finished(res, e.spec.OutputBytes)
+	budget := e.spec.OutputBytes
+	if budget <= 0 {
+		budget = DefaultOutputBytes
+	}
+	return *finished(res, Room(ctx, budget))
 }
 
 // run calls the tool once under its timeout; a panic becomes INTERNAL.

@@ -47,6 +47,9 @@ type Spec struct {
 	Schema *jsonschema.Schema
 	Tier   Tier
 	Effect Effect
+	// Poll marks a tool that is asked again and again about something that
+	// moves by itself: the same answer may be told of, and is never refused.
+	Poll bool
 	// Rare offers the tool through [UseName], by a line of its own, instead of
 	// by its whole schema.
 	Rare bool

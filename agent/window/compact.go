@@ -87,11 +87,17 @@ func (p *pass) index() {
 	for i, m := range p.w.messages {
 		for _, c := range m.Calls() {
 			p.calls[c.ID] = c
+			p.recent = i
+		}
+		for _, part := range m.Parts {
+			if part.Result == nil || part.Result.Error { // what was refused stands for nothing
+				continue
+			}
+			c := p.calls[part.Result.CallID]
 			p.last[identity(c)] = i
 			if changes(c.Name) {
 				p.changed[pathOf(c)] = i
 			}
-			p.recent = i
 		}
 	}
 }

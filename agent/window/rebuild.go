@@ -28,6 +28,17 @@ func (w *Window) Tail() int {
 	return from
 }
 
+// Reply is the index of the last reply, the length of the transcript when there
+// is none: what comes from there on the model has perhaps not seen yet.
+func (w *Window) Reply() int {
+	for i := len(w.messages) - 1; i > 0; i-- {
+		if w.messages[i].Role == model.RoleAssistant {
+			return i
+		}
+	}
+	return len(w.messages)
+}
+
 // Rebuild puts head in the place of the messages before from. It changes
 // nothing, and reports so, when that would not make the transcript smaller.
 func (w *Window) Rebuild(step Step, head []model.Message, from int) Report {

@@ -31,6 +31,7 @@ const (
 	TargetShare      = 0.40 // stop compacting below it
 	SummariseShare   = 0.55 // below it a summary, which costs a request, can wait
 	ItemShare        = 0.25 // the most one result may take
+	ReplyShare       = 0.40 // the most that all results of one reply may take
 	FixedShare       = 0.15 // the most that instructions, task and map may take
 	PinnedShare      = 0.20 // the most that quoted code may take after a compaction
 	SummaryShare     = 0.08 // the most a summary may take
@@ -43,7 +44,8 @@ const (
 
 // Window is the transcript of one run and its measure. It is for one goroutine.
 type Window struct {
-	usable   int
+	tokens   int     // the model's window
+	usable   int     // of it, for a request
 	fixed    float64 // tokens of instructions and tools
 	messages []model.Message
 	sizes    []float64 // estimated tokens of each message, before factor
@@ -63,6 +65,7 @@ func New(tokens int) *Window {
 }
 
 func (w *Window) resize(tokens int) {
+	w.tokens = tokens
 	reserve := max(minReserve, int(float64(tokens)*reserveShare))
 	w.usable = tokens - min(reserve, tokens/2)
 }
@@ -131,7 +134,7 @@ func (w *Window) Sent(reported int64) {
 func (w *Window) Refused(limit, asked int) {
 	switch {
 	case limit > 0:
-		w.resize(min(limit, w.usable))
+		w.resize(min(limit, w.tokens))
 	case asked == 0:
 		w.usable = min(w.usable, w.Tokens()*9/10)
 	}

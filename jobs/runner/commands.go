@@ -56,10 +56,13 @@ func (c *Commands) Execute(ctx context.Context, cmd tool.Command) (tool.Executio
 	}
 	e := executionOf(res)
 	if e.TotalBytes <= shell.ShownBytes {
-		return e, c.drop(id)
+		_ = c.drop(id) // the command ran: a file too many is no reason to hide what it said
+		return e, nil
 	}
-	e.Artifact = id
-	return e, c.keep(id)
+	if c.keep(id) == nil {
+		e.Artifact = id
+	}
+	return e, nil
 }
 
 // Spawn starts a command that lives on.

@@ -51,7 +51,7 @@ func newLab(t *testing.T) *lab {
 	l := &lab{t: t, outputs: filepath.Join(base, "outputs")}
 	commands := runner.NewCommands(func() string { return l.outputs }, func(context.Context) (sandbox.Sandbox, error) { return box, nil })
 	l.processes = process.New(commands)
-	checks := []model.Check{{Name: "green", Command: "true"}, {Name: "red", Command: "echo it is wrong; exit 3"}, {Name: "absent", Command: "no-such-program"}}
+	checks := []model.Check{{Name: "green", Command: "true"}, {Name: "red", Command: "echo it is wrong; exit 3"}, {Name: "absent", Command: "no-such-program", Unable: "no-such-program is missing"}}
 	tools := append([]tool.Tool{shell.New(commands), shell.NewChecks(commands, checks, verify.Environment)}, l.processes.Tools()...)
 	if l.tools, err = tool.NewRegistry(tools...); err != nil {
 		t.Fatal(err)
@@ -112,7 +112,7 @@ func TestLongOutputIsKeptWhole(t *testing.T) {
 	l := newLab(t)
 	// 60,000 lines, far more than memory keeps; the failure is in its middle.
 	script := `seq 1 30000 | sed 's/$/ of a long output that goes on/'; echo "x.go:7: error: it is here"; seq 30001 60000 | sed 's/$/ of a long output that goes on/'`
-	res := l.call("run_command", m{"command": script}, "exit 0 after", "60001 lines; read_process o1", "\n1 of a long", "60000 of a long", "30001: x.go:7: error: it is here")
+	res := l.call("run_command", m{"command": script}, "exit 0, 60001 lines", "60001 lines; read_process o1", "\n1 of a long", "60000 of a long", "30001: x.go:7: error: it is here")
 	if res.Truncated == nil || res.Truncated.Artifact != "o1" || len(res.Text) > 18_000 {
 		t.Errorf("%d bytes, %+v", len(res.Text), res.Truncated)
 	}
@@ -138,14 +138,14 @@ func TestWhatWasPrintedSurvivesTheEnd(t *testing.T) {
 	l.call("run_command", m{"command": "echo before; sleep 60", "timeout_s": 1}, "timed_out after 1.", "longer than its timeout_s", "\nbefore\n")
 	l.call("run_command", m{"command": "echo before; sleep 60", "idle_s": 1}, "idle after 1.", "longer than its idle_s", "\nbefore\n")
 	begun := time.Now()
-	l.call("run_command", m{"command": "echo quick; setsid sleep 300 & sleep 300 & exit 4"}, "exit 4 after", "\nquick\n")
+	l.call("run_command", m{"command": "echo quick; setsid sleep 300 & sleep 300 & exit 4"}, "exit 4", "\nquick\n")
 	if took := time.Since(begun); took > 5*time.Second {
 		t.Errorf("the end came after %s: it waited for what was left behind", took)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
 	defer cancel()
 	res := l.tools.Run(ctx, tool.Call{Name: "run_command", Args: json.RawMessage(`{"command":"echo before; sleep 60"}`)})
-	if !strings.Contains(res.Text, "canceled after") || !strings.Contains(res.Text, "\nbefore\n") {
+	if !strings.Contains(res.Text, "canceled, killed") || !strings.Contains(res.Text, "\nbefore\n") {
 		t.Errorf("canceled: %s", res.Text)
 	}
 	// the shell asks its parent's parent, our pid 1, to go; whatever comes of it, it is told

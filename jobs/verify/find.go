@@ -116,8 +116,25 @@ func (p *Plan) takeStep(file string, job workflow.Job, s workflow.Step) {
 	case len(p.Commands) == maxCommands:
 		p.Notes = append(p.Notes, source+" is left out: there are more than 20 checks")
 	default:
+		cmd.Name = p.unused(cmd)
 		p.Commands = append(p.Commands, cmd)
 	}
+}
+
+// unused is a name for the command that no other has: two jobs may well have a
+// step of the same name.
+func (p *Plan) unused(cmd Command) string {
+	taken := func(name string) bool {
+		return slices.ContainsFunc(p.Commands, func(c Command) bool { return c.Name == name })
+	}
+	name := cmd.Name
+	if taken(name) && cmd.Dir != "" {
+		name = fmt.Sprintf("%s (%s)", cmd.Name, cmd.Dir)
+	}
+	for n := 2; taken(name); n++ {
+		name = fmt.Sprintf("%s (%d)", cmd.Name, n)
+	}
+	return name
 }
 
 // FromStep makes the command of a workflow's step.

@@ -91,24 +91,27 @@ func (r *reader) read(ctx context.Context, a readArgs) tool.Result {
 		return workspace.Result(err)
 	}
 	if a.Symbol == "" {
-		return r.show(p, f, text, a)
+		return r.show(ctx, p, f, text, a)
 	}
 	span, failed := locate(p, text, a)
 	if failed != nil {
 		return *failed
 	}
 	r.remember(a, span)
-	return r.show(p, f, text, readArgs{Path: a.Path, Offset: span[0] + 1, Limit: span[1] - span[0]})
+	return r.show(ctx, p, f, text, readArgs{Path: a.Path, Offset: span[0] + 1, Limit: span[1] - span[0]})
 }
 
-func (r *reader) show(p workspace.Path, f workspace.File, text workspace.Text, a readArgs) tool.Result {
+// headerRoom is what the line ahead of the lines may take.
+const headerRoom = 1_000
+
+func (r *reader) show(ctx context.Context, p workspace.Path, f workspace.File, text workspace.Text, a readArgs) tool.Result {
 	lines := workspace.SplitLines(text.Body)
 	from, to := a.span()
 	if from >= len(lines) && from > 0 {
 		return tool.Failf(tool.CodeInvalidArgs, "offset %d is beyond the end: %s has %d lines", a.Offset, p.Name, len(lines))
 	}
 	to = min(to, len(lines))
-	body, to := number(lines, from, to)
+	body, to := number(lines, from, to, min(maxReadBytes, max(tool.Room(ctx, maxReadBytes+headerRoom)-headerRoom, headerRoom)))
 	r.markShown(p, text.Body, lines, from, to)
 	res := tool.OKText(header(p, f, text, lines, from, to) + body)
 	if to < len(lines) || from > 0 {
@@ -154,14 +157,15 @@ func (r *reader) markShown(p workspace.Path, body string, lines []string, from, 
 }
 
 // number puts the line numbers in front and stops before the byte limit.
-func number(lines []string, from, to int) (text string, end int) {
+func number(lines []string, from, to, most int) (text string, end int) {
 	var b strings.Builder
 	for i := from; i < to; i++ {
 		line := workspace.ShowLine(lines[i])
 		if len(line) > maxLineBytes {
 			line = fmt.Sprintf("%s… [%d bytes more]", strings.ToValidUTF8(line[:maxLineBytes], ""), len(line)-maxLineBytes)
 		}
-		if b.Len()+len(line) > maxReadBytes {
+		const numbered = 16 // what stands ahead of a line
+		if b.Len()+len(line)+numbered > most && i > from {
 			fmt.Fprintf(&b, "[… lines from %d on left out: too much for one read]\n", i+1)
 			return b.String(), i
 		}

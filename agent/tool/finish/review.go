@@ -23,10 +23,12 @@ type Facts struct {
 // CheckState is what is known of one verifying command at the time of review.
 type CheckState struct {
 	Name string
-	// Fresh says that it ran on the files as they are now; ExitCode is then
-	// how it ended.
-	Fresh    bool
-	ExitCode int
+	// Fresh says that it ran on the files as they are now.
+	Fresh bool
+	// Red is how it ended when that was not well; empty if it was.
+	Red string
+	// Output is the end of what it printed then.
+	Output string
 	// Unable says why it cannot run here, empty if it can.
 	Unable string
 }
@@ -46,13 +48,15 @@ func Review(f Facts) []string {
 		case c.Unable != "":
 		case !c.Fresh:
 			findings = append(findings, fmt.Sprintf("%q has not been run since the last edit", c.Name))
-		case c.ExitCode != 0:
-			findings = append(findings, fmt.Sprintf("%q still fails with exit code %d", c.Name, c.ExitCode))
+		case c.Red != "":
+			finding := fmt.Sprintf("%q still fails, %s", c.Name, c.Red)
+			if c.Output != "" {
+				finding += "; its output ends:\n" + strings.TrimRight(c.Output, "\n")
+			}
+			findings = append(findings, finding)
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(f.Syntax)) {
-		findings = append(findings, fmt.Sprintf("%s does not parse: %s", name, f.Syntax[name]))
-	}
+	findings = append(findings, Broken(f)...)
 	for _, c := range changes(f.Diff) {
 		findings = append(findings, c.review()...)
 		if len(f.Planned) > 0 && !planned(c.name, f.Planned) {
@@ -60,6 +64,21 @@ func Review(f Facts) []string {
 		}
 	}
 	return findings
+}
+
+// Broken lists what can hardly be meant: files that do not parse, conflict
+// markers.
+func Broken(f Facts) []string {
+	var out []string
+	for _, name := range slices.Sorted(maps.Keys(f.Syntax)) {
+		out = append(out, fmt.Sprintf("%s does not parse: %s", name, f.Syntax[name]))
+	}
+	for _, c := range changes(f.Diff) {
+		if slices.ContainsFunc(c.added, isConflictMarker) {
+			out = append(out, c.name+" has a conflict marker")
+		}
+	}
+	return out
 }
 
 // planned: the plan names the file, a directory above it, or it ends like what
@@ -117,9 +136,6 @@ func (c change) review() []string {
 	var findings []string
 	if c.isNew && isScratch(c.name) {
 		findings = append(findings, c.name+" looks like a scratch file: remove it unless it belongs to the change")
-	}
-	if slices.ContainsFunc(c.added, isConflictMarker) {
-		findings = append(findings, c.name+" has a conflict marker")
 	}
 	return append(findings, c.weakened()...)
 }

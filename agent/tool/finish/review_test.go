@@ -19,7 +19,7 @@ func TestReview(t *testing.T) {
 		{"clean", finish.Facts{Diff: plain, Checks: []finish.CheckState{{Name: "test", Fresh: true}}}, nil},
 		{"not run", finish.Facts{Diff: plain, Checks: []finish.CheckState{{Name: "test"}}}, []string{`"test" has not been run since the last edit`}},
 		{"cannot run", finish.Facts{Diff: plain, Checks: []finish.CheckState{{Name: "test", Unable: "no npm"}}}, nil},
-		{"red", finish.Facts{Diff: plain, Checks: []finish.CheckState{{Name: "test", Fresh: true, ExitCode: 1}}}, []string{`"test" still fails with exit code 1`}},
+		{"red", finish.Facts{Diff: plain, Checks: []finish.CheckState{{Name: "test", Fresh: true, Red: "exit code 1", Output: "boom\n"}}}, []string{"\"test\" still fails, exit code 1; its output ends:\nboom"}},
 		{"syntax", finish.Facts{Diff: plain, Syntax: map[string]string{"x.go": "3:1: expected }"}}, []string{"x.go does not parse: 3:1: expected }"}},
 		{"conflict marker", finish.Facts{Diff: plain + "+<<<<<<< HEAD\n+=======\n"}, []string{"x.go has a conflict marker"}},
 		{"removed marker is fine", finish.Facts{Diff: plain + "-<<<<<<< HEAD\n"}, nil},

@@ -107,7 +107,7 @@ func (t *Table) Tools() []tool.Tool {
 	return []tool.Tool{
 		tool.Typed(tool.Spec{Name: StartName, Description: strings.TrimSpace(startText), Tier: tool.TierRun, Effect: tool.EffectExec}, t.start),
 		tool.Typed(tool.Spec{
-			Name: ReadName, Description: strings.TrimSpace(readText), Tier: tool.TierTest, Effect: tool.EffectState,
+			Name: ReadName, Description: strings.TrimSpace(readText), Tier: tool.TierTest, Effect: tool.EffectState, Poll: true,
 			Timeout: -1, // it waits as long as it is told
 		}, t.readOne),
 		tool.Typed(tool.Spec{Name: StopName, Description: strings.TrimSpace(stopText), Tier: tool.TierRun, Effect: tool.EffectExec}, t.stop),
@@ -133,7 +133,7 @@ func (t *Table) start(ctx context.Context, a startArgs) tool.Result {
 	case <-timer.C:
 	case <-ctx.Done():
 	}
-	return p.show(nil)
+	return p.show(ctx, nil)
 }
 
 // spawn starts one under the table's lock, so that no two take the last place.
@@ -206,7 +206,7 @@ func (t *Table) stop(ctx context.Context, a stopArgs) tool.Result {
 			return tool.Failf(tool.CodeInternal, "%s could not be stopped: %v", p.id, err)
 		}
 	}
-	return p.show(nil)
+	return p.show(ctx, nil)
 }
 
 // Close ends everything that is alive, starts nothing any more, and names what

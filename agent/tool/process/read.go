@@ -26,14 +26,14 @@ func (t *Table) readOne(ctx context.Context, a readArgs) tool.Result {
 		return tool.Failf(tool.CodeInvalidArgs, "wait_s goes from 0 to %d", limit)
 	}
 	if strings.HasPrefix(a.ID, "o") && t.opener != nil {
-		return t.output(a)
+		return t.output(ctx, a)
 	}
 	p, failed := t.find(a.ID)
 	if failed != nil {
 		return *failed
 	}
 	p.wait(ctx, a.Since, time.Duration(a.Wait)*time.Second)
-	return p.show(a.Since)
+	return p.show(ctx, a.Since)
 }
 
 // wait returns when there is something to read, at the end of the process, or
@@ -70,7 +70,7 @@ func (p *proc) from(since *int64) int64 {
 
 // show is how a process is and what it printed, from since or from what was
 // shown last.
-func (p *proc) show(since *int64) tool.Result {
+func (p *proc) show(ctx context.Context, since *int64) tool.Result {
 	from := p.from(since)
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -88,14 +88,24 @@ func (p *proc) show(since *int64) tool.Result {
 	if ended {
 		state = shell.Headline(e)
 	}
-	g := pageOf(e, from, ended)
+	g := pageOf(e, from, ended, pageRoom(ctx))
 	res := tool.OKText(fmt.Sprintf("%s: %s%s", p.id, state, g.notice(e.TotalBytes)))
 	if len(g.text) > 0 {
 		res.Text += "\n" + tool.Clean(string(g.text))
 	}
 	res.Progress = g.next > p.read
-	p.read = max(p.read, g.next)
+	if g.from-g.lost <= p.read { // what lies before a page that begins further on was not shown
+		p.read = max(p.read, g.next)
+	}
 	return res
+}
+
+// noticeRoom is what the lines ahead of a page may take.
+const noticeRoom = 400
+
+// pageRoom is how much of an output a call may show.
+func pageRoom(ctx context.Context) int {
+	return max(tool.Room(ctx, maxPage+noticeRoom)-noticeRoom, noticeRoom)
 }
 
 // page is a part of an output. lost bytes ahead of it are no longer kept.
@@ -107,7 +117,7 @@ type page struct {
 
 // pageOf cuts a page out of what is kept, beginning at byte from. One that has
 // not ended may stop inside a rune, which stays unread.
-func pageOf(e tool.Execution, from int64, ended bool) page {
+func pageOf(e tool.Execution, from int64, ended bool, most int) page {
 	tailAt := e.TotalBytes - int64(len(e.Tail))
 	g := page{from: min(from, e.TotalBytes)}
 	if head := int64(len(e.Head)); g.from < head {
@@ -121,15 +131,15 @@ func pageOf(e tool.Execution, from int64, ended bool) page {
 		g.text = e.Tail[g.from-tailAt:]
 	}
 	rest := g.from+int64(len(g.text)) < e.TotalBytes
-	g.trim(ended && !rest)
+	g.trim(ended && !rest, most)
 	return g
 }
 
 // trim keeps the page to its size, at the end of a line if there is one near.
-func (g *page) trim(last bool) {
-	if len(g.text) > maxPage {
-		g.text, last = g.text[:maxPage], false
-		if nl := bytes.LastIndexByte(g.text, '\n'); nl > maxPage/2 {
+func (g *page) trim(last bool, most int) {
+	if len(g.text) > most {
+		g.text, last = g.text[:most], false
+		if nl := bytes.LastIndexByte(g.text, '\n'); nl > most/2 {
 			g.text = g.text[:nl+1]
 		}
 	}
@@ -172,13 +182,13 @@ func (g page) notice(total int64) string {
 }
 
 // output reads a page of a command's whole output.
-func (t *Table) output(a readArgs) tool.Result {
+func (t *Table) output(ctx context.Context, a readArgs) tool.Result {
 	r, err := t.opener.Open(a.ID)
 	if err != nil {
 		return tool.Failf(tool.CodeInvalidArgs, "%v", err)
 	}
 	defer func() { _ = r.Close() }()
-	g, total, err := pageIn(r, a.Since)
+	g, total, err := pageIn(r, a.Since, pageRoom(ctx))
 	if err != nil {
 		return tool.Failf(tool.CodeInternal, "reading %s: %v", a.ID, err).Suggest("run the command again")
 	}
@@ -186,7 +196,7 @@ func (t *Table) output(a readArgs) tool.Result {
 	return tool.OKText(head + "\n" + tool.Clean(string(g.text)))
 }
 
-func pageIn(r io.ReadSeeker, since *int64) (page, int64, error) {
+func pageIn(r io.ReadSeeker, since *int64, most int) (page, int64, error) {
 	total, err := r.Seek(0, io.SeekEnd)
 	if err != nil {
 		return page{}, 0, fmt.Errorf("finding its end: %w", err)
@@ -198,12 +208,12 @@ func pageIn(r io.ReadSeeker, since *int64) (page, int64, error) {
 	if _, err := r.Seek(g.from, io.SeekStart); err != nil {
 		return page{}, 0, fmt.Errorf("finding byte %d: %w", g.from, err)
 	}
-	g.text = make([]byte, min(maxPage+1, total-g.from))
+	g.text = make([]byte, min(int64(most)+1, total-g.from))
 	n, err := io.ReadFull(r, g.text)
 	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
 		return page{}, 0, fmt.Errorf("reading from byte %d: %w", g.from, err)
 	}
 	g.text = g.text[:n]
-	g.trim(g.from+int64(n) == total)
+	g.trim(g.from+int64(n) == total, most)
 	return g, total, nil
 }

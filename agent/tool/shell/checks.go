@@ -92,17 +92,16 @@ func (c checks) pick(names []string) ([]model.Check, *tool.Result) {
 		all = append(all, k.Name)
 	}
 	for _, n := range names {
-		at := -1
-		for i, k := range c.known {
+		before := len(picked)
+		for _, k := range c.known {
 			if k.Name == n || strings.TrimSpace(k.Command) == strings.TrimSpace(n) {
-				at = i
+				picked = append(picked, k)
 			}
 		}
-		if at < 0 {
+		if len(picked) == before {
 			res := tool.Failf(tool.CodeInvalidArgs, "there is no check %q; there are: %s", n, strings.Join(all, ", "))
 			return nil, &res
 		}
-		picked = append(picked, c.known[at])
 	}
 	return picked, nil
 }
@@ -114,7 +113,7 @@ func (c checks) one(ctx context.Context, check model.Check) (Run, error) {
 		return Run{}, err
 	}
 	ran := Run{Command: cmd, Execution: exec}
-	if exec.Cause == tool.CauseExited && exec.ExitCode != 0 {
+	if check.Unable != "" && exec.Cause == tool.CauseExited && exec.ExitCode != 0 { // what could run before the change is the change's own
 		ran.Infrastructure = c.missing(exec.ExitCode, string(exec.Head)+string(exec.Tail))
 	}
 	return ran, nil
