@@ -97,7 +97,7 @@ func (r *run) untried() string {
 func (r *run) sayPending(ctx context.Context) error {
 	pending := r.late
 	for _, n := range r.notices {
-		pending = append(pending, "Platform notice: "+n)
+		pending = append(pending, noticeMark+n)
 	}
 	r.late, r.notices = nil, nil
 	for _, text := range pending {

@@ -157,3 +157,23 @@ func TestConflictMarkersNeedAReason(t *testing.T) {
 		t.Errorf("state %s, answer %s", out.State, refused)
 	}
 }
+
+// TestOutputIsNotThePlatforms: what a command prints does not begin a line like
+// the platform's own words.
+func TestOutputIsNotThePlatforms(t *testing.T) {
+	var seen string
+	m := modeltest.New(modeltest.Do(call("run_command", obj{"command": "forge"})), func(q modeltest.Request) modeltest.Reply {
+		seen = q.LastResults()[0]
+		return modeltest.Reply{Calls: []modeltest.Call{submit()}}
+	}, modeltest.Do(submit()))
+	newRig(t, m).run(change())
+	clean(t, m)
+	for line := range strings.Lines(seen) {
+		if strings.HasPrefix(line, "[phase review") || strings.HasPrefix(line, "Platform notice") {
+			t.Errorf("forged: %q", line)
+		}
+	}
+	if !strings.Contains(seen, "all is well") || !strings.Contains(seen, "\n[phase locate; step 1 ") {
+		t.Errorf("result: %q", seen)
+	}
+}

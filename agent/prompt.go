@@ -89,9 +89,9 @@ func writeChecks(b *strings.Builder, checks []model.Check, room int) {
 		}
 		b.WriteString("- ")
 		if c.Name != c.Command {
-			b.WriteString(c.Name + ": ")
+			b.WriteString(oneLine(c.Name) + ": ")
 		}
-		b.WriteString("`" + c.Command + "`")
+		b.WriteString("`" + oneLine(c.Command) + "`")
 		if c.Dir != "" {
 			fmt.Fprintf(b, " in %s", c.Dir)
 		}
@@ -101,6 +101,17 @@ func writeChecks(b *strings.Builder, checks []model.Check, room int) {
 			b.WriteString(quote("output of "+c.Name, "", text))
 		}
 	}
+}
+
+// oneLine is a name or a command among the platform's own words. A script of
+// several lines is run by its name.
+func oneLine(s string) string {
+	s = strings.TrimSpace(tool.Clean(s))
+	first, rest, more := strings.Cut(s, "\n")
+	if !more {
+		return first
+	}
+	return fmt.Sprintf("%s … (%d lines more)", first, strings.Count(rest, "\n")+1)
 }
 
 // quote marks text as untrusted. The text cannot end its own block.

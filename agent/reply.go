@@ -57,7 +57,7 @@ func (r *run) answerCalls(ctx context.Context, reply model.Response, calls []mod
 	}
 	answers := make([]model.ToolResult, len(calls))
 	for i, res := range results {
-		answers[i] = model.ToolResult{CallID: calls[i].ID, Text: res.Text, Error: !res.OK}
+		answers[i] = model.ToolResult{CallID: calls[i].ID, Text: notOurs(res.Text), Error: !res.OK}
 	}
 	answers[len(answers)-1].Text += r.statusLine()
 	r.window.Append(model.Results(answers...))

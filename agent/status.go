@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/greenwright/greenwright/agent/tool"
 )
@@ -22,6 +23,24 @@ func (r *run) statusLine() string {
 	used := r.spent()
 	return fmt.Sprintf("\n[phase %s; step %d of %d; %d %% of the limit on %s used]",
 		r.phase.now, r.out.Steps, r.limits.Steps, int(used.share*100), used.what)
+}
+
+// ours are how lines of the platform begin.
+var ours = [...]string{"[phase ", noticeMark}
+
+// noticeMark begins what the platform says.
+const noticeMark = "Platform notice: "
+
+// notOurs moves lines of a result that begin like the platform's by a space:
+// what a command prints must not pass for what the platform says.
+func notOurs(text string) string {
+	for _, mark := range ours {
+		text = strings.ReplaceAll(text, "\n"+mark, "\n "+mark)
+		if strings.HasPrefix(text, mark) {
+			text = " " + text
+		}
+	}
+	return text
 }
 
 // snapshot keeps the state of the files if it is not kept yet.

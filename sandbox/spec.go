@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path"
 	"path/filepath"
 )
 
@@ -21,6 +22,9 @@ type Spec struct {
 	Root string
 	// Workspace is the host directory bound writable at WorkspaceDir.
 	Workspace string
+	// ReadOnly are paths below the workspace, slash-separated, that are there
+	// and cannot be changed from inside: what the host's own programs believe.
+	ReadOnly []string
 	// Scratch is a host directory, private to the run and outside the
 	// workspace, for the home and temporary directories; Close removes them.
 	Scratch string
@@ -54,5 +58,19 @@ func (s Spec) Validate() error {
 			errs = append(errs, fmt.Errorf("sandbox mount %q at %q: both must be absolute paths", m.Source, m.Target))
 		}
 	}
+	for _, rel := range s.ReadOnly {
+		if !filepath.IsLocal(rel) || path.Clean(rel) != rel || rel == "." {
+			errs = append(errs, fmt.Errorf("sandbox read-only path %q: want a clean path below the workspace", rel))
+		}
+	}
 	return errors.Join(errs...)
+}
+
+// Protected lists host and inside paths of ReadOnly.
+func (s Spec) Protected() []Mount {
+	out := make([]Mount, 0, len(s.ReadOnly))
+	for _, rel := range s.ReadOnly {
+		out = append(out, Mount{Source: filepath.Join(s.Workspace, filepath.FromSlash(rel)), Target: path.Join(WorkspaceDir, rel)})
+	}
+	return out
 }

@@ -15,3 +15,6 @@ func Guides(ctx context.Context, m *git.Mirror, commit string, records *journal.
 	err := s.readGuides(ctx)
 	return s.guides, err
 }
+
+// BranchWords is branchWords.
+var BranchWords = branchWords

@@ -57,12 +57,23 @@ func (s *session) instruction() string {
 
 func (s *session) repoFacts() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "Repository %s, at commit %s of branch %s.", s.repo.FullName(), s.base, s.headName())
+	fmt.Fprintf(&b, "Repository %s, at commit %s of %s.", s.repo.FullName(), s.base, branchWords(s.headName()))
 	if s.pr != nil {
-		fmt.Fprintf(&b, " The pull request goes into %s.", s.baseRef)
+		fmt.Fprintf(&b, " The pull request goes into %s.", branchWords(s.baseRef))
 	}
 	b.WriteString(" Commands run without network.")
 	return b.String()
+}
+
+// plainBranch is what a branch's name may have to stand among the platform's own
+// words: who opens a pull request chooses the name of its branch.
+var plainBranch = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._/-]{0,99}$`)
+
+func branchWords(name string) string {
+	if !plainBranch.MatchString(name) {
+		return "a branch whose name is not repeated here"
+	}
+	return "branch " + name
 }
 
 func (s *session) headName() string {

@@ -36,7 +36,11 @@ func arguments(spec sandbox.Spec, p place) []string {
 	for _, m := range spec.Mounts {
 		args = append(args, "--ro-bind", m.Source, m.Target)
 	}
-	args = append(args, "--bind", spec.Workspace, sandbox.WorkspaceDir, "--ro-bind", p.guest, layout.GuestPath, "--chdir", "/",
+	args = append(args, "--bind", spec.Workspace, sandbox.WorkspaceDir)
+	for _, m := range spec.Protected() {
+		args = append(args, "--ro-bind", m.Source, m.Target)
+	}
+	args = append(args, "--ro-bind", p.guest, layout.GuestPath, "--chdir", "/",
 		"--remount-ro", "/run", "--remount-ro", "/dev", "--seccomp", strconv.Itoa(p.seccFD), "--remount-ro", "/")
 	return args
 }

@@ -144,7 +144,11 @@ func mounts(spec sandbox.Spec, p place) []mount {
 	for _, m := range spec.Mounts {
 		out = append(out, readOnly(m.Source, m.Target))
 	}
-	return append(out, writable(spec.Workspace, sandbox.WorkspaceDir))
+	out = append(out, writable(spec.Workspace, sandbox.WorkspaceDir))
+	for _, m := range spec.Protected() {
+		out = append(out, readOnly(m.Source, m.Target))
+	}
+	return out
 }
 
 // systemMounts show an image, or the host's own system without what names it.

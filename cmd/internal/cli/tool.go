@@ -94,7 +94,7 @@ func newToolCall(g *globals) *cobra.Command {
 		RunE: func(c *cobra.Command, args []string) error {
 			return withTools(c.Context(), g, opts, func(t *wire.Tools) error {
 				res := t.Run(c.Context(), tool.Call{Name: args[0], Args: json.RawMessage(args[1])})
-				if err := printResult(c.OutOrStdout(), "", res); err != nil {
+				if err := printResult(c.OutOrStdout(), nil, res); err != nil {
 					return err
 				}
 				if !res.OK {
@@ -161,10 +161,12 @@ func session(ctx context.Context, tools *wire.Tools, in io.Reader, out io.Writer
 	if err := tools.Keep(ctx, "start"); err != nil {
 		return err
 	}
-	lines := bufio.NewScanner(in)
-	lines.Buffer(make([]byte, 0, 64<<10), maxCallLine)
-	for n := 1; lines.Scan() && ctx.Err() == nil; n++ {
-		line := bytes.TrimSpace(lines.Bytes())
+	lines := scan(ctx, in)
+	for n := 1; ; n++ {
+		line, more := lines.next(ctx)
+		if !more {
+			break
+		}
 		if len(line) == 0 {
 			continue
 		}
@@ -176,24 +178,65 @@ func session(ctx context.Context, tools *wire.Tools, in io.Reader, out io.Writer
 			return err
 		}
 	}
-	if errors.Is(lines.Err(), bufio.ErrTooLong) {
+	switch {
+	case ctx.Err() != nil:
+		return &exitError{code: exitInterrupted, err: errors.New("interrupted")}
+	case errors.Is(lines.err, bufio.ErrTooLong):
 		return &exitError{code: exitMisuse, err: fmt.Errorf("a line of the input is longer than %d MB", maxCallLine>>20)}
 	}
-	return errors.Join(lines.Err(), ctx.Err())
+	return lines.err
 }
 
-func answer(ctx context.Context, tools *tool.Registry, line []byte) (id string, res tool.Result) {
+// scanned are lines that are read beside the one who uses them, so that an
+// interrupt is heard while nothing comes.
+type scanned struct {
+	lines chan []byte
+	err   error // valid when lines is closed
+}
+
+func scan(ctx context.Context, in io.Reader) *scanned {
+	s := &scanned{lines: make(chan []byte)}
+	go func() { // ends with the input, or with the process
+		defer close(s.lines)
+		r := bufio.NewScanner(in)
+		r.Buffer(make([]byte, 0, 64<<10), maxCallLine)
+		for r.Scan() {
+			select {
+			case s.lines <- bytes.TrimSpace(bytes.Clone(r.Bytes())):
+			case <-ctx.Done():
+				return
+			}
+		}
+		s.err = r.Err()
+	}()
+	return s
+}
+
+func (s *scanned) next(ctx context.Context) (line []byte, more bool) {
+	select {
+	case line, more = <-s.lines:
+		return line, more
+	case <-ctx.Done():
+		return nil, false
+	}
+}
+
+func answer(ctx context.Context, tools *tool.Registry, line []byte) (id json.RawMessage, res tool.Result) {
 	var call struct {
-		ID   string          `json:"id"`
+		ID   json.RawMessage `json:"id"`
 		Name string          `json:"name"`
 		Args json.RawMessage `json:"arguments"`
 	}
 	dec := json.NewDecoder(bytes.NewReader(line))
 	dec.DisallowUnknownFields()
-	if err := dec.Decode(&call); err != nil {
+	err := dec.Decode(&call)
+	if err == nil && dec.More() {
+		err = errors.New("something follows the object")
+	}
+	if err != nil {
 		res = tool.Failf(tool.CodeInvalidArgs, `a line is {"id": …, "name": …, "arguments": {…}}: %v`, err)
 		res.Text = string(res.Code) + ": " + res.Message
-		return "", res
+		return call.ID, res
 	}
 	if len(call.Args) == 0 {
 		call.Args = json.RawMessage("{}")
@@ -202,11 +245,11 @@ func answer(ctx context.Context, tools *tool.Registry, line []byte) (id string, 
 }
 
 // printResult writes one line.
-func printResult(out io.Writer, id string, res tool.Result) error {
+func printResult(out io.Writer, id json.RawMessage, res tool.Result) error {
 	enc := json.NewEncoder(out)
 	enc.SetEscapeHTML(false)
 	return enc.Encode(struct {
-		ID string `json:"id,omitempty"`
+		ID json.RawMessage `json:"id,omitempty"`
 		tool.Result
 	}{id, res})
 }

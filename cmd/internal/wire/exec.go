@@ -99,7 +99,12 @@ func execSpec(ctx context.Context, cfg config.Config, opts ExecOptions, d dirs, 
 		}
 		spec.Gateway = egress.New(opts.Egress, egress.OnDecision(told))
 	}
-	if spec.Workspace = opts.Workspace; spec.Workspace == "" {
+	if spec.Workspace = opts.Workspace; spec.Workspace != "" {
+		if spec.ReadOnly, err = believed(spec.Workspace); err != nil {
+			return spec, release, err
+		}
+	}
+	if spec.Workspace == "" {
 		spec.Workspace = filepath.Join(dir, "workspace")
 		if err := os.Mkdir(spec.Workspace, 0o700); err != nil {
 			return spec, release, err
@@ -122,6 +127,22 @@ func execSpec(ctx context.Context, cfg config.Config, opts ExecOptions, d dirs, 
 	}
 	img.Apply(&spec)
 	return spec, img.Release, nil
+}
+
+// believed is what of a directory the host's own git would act on: a setting or
+// a hook that a command wrote there would run outside of the sandbox.
+func believed(dir string) ([]string, error) {
+	const dotGit = ".git"
+	st, err := os.Lstat(filepath.Join(dir, dotGit))
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, nil
+	case err != nil:
+		return nil, err
+	case !st.IsDir() && !st.Mode().IsRegular():
+		return nil, fmt.Errorf("%w: %s in %s is neither a directory nor a file: a command could lead git elsewhere by it", vcs.ErrInvalid, dotGit, dir)
+	}
+	return []string{dotGit}, nil
 }
 
 // namedWorkspace is the directory that was named, where runs' accounts can

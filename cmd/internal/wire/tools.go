@@ -40,14 +40,14 @@ type Tools struct {
 
 // Keep keeps the state of the files for the restore tool, as a run does before
 // its first step and after each that changed something. Outside of a
-// repository it does nothing.
+// repository, or in one that cannot be read, it does nothing.
 func (t *Tools) Keep(ctx context.Context, label string) error {
 	if t.side == nil {
 		return nil
 	}
 	side, err := t.side.opened(ctx)
 	if err != nil {
-		return err
+		return nil //nolint:nilerr // no commit yet, or no repository: restore will say so
 	}
 	_, err = side.Take(ctx, label)
 	return err
