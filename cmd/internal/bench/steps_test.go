@@ -36,7 +36,7 @@ const (
 const stepTarget = 5 * time.Millisecond
 
 // BenchmarkSteps is what one step takes besides the model and the command:
-// tools, tree hashes, window, journal. It is measured from a reply to the next
+// tools, tree hashes, snapshots, window, journal. It is measured from a reply to the next
 // request, early and late in a run of 300 steps.
 func BenchmarkSteps(b *testing.B) {
 	for range b.N {
@@ -72,6 +72,7 @@ func spread(took []time.Duration) timesOf {
 type workshop struct {
 	ws    *git.Workspace
 	files *workspace.Workspace
+	snaps *git.Snapshots
 	log   *journal.Writer
 	took  []time.Duration
 	left  time.Time // when the last reply was given
@@ -118,7 +119,10 @@ func newWorkshop(b *testing.B) *workshop {
 	if w.files, err = workspace.Open(dir); err != nil {
 		b.Fatal(err)
 	}
-	b.Cleanup(func() { _, _ = w.files.Close(), w.ws.Close() })
+	if w.snaps, err = w.ws.Snapshots(b.Context(), git.SnapshotOptions{Dir: filepath.Join(b.TempDir(), "snapshots")}); err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() { _, _, _ = w.snaps.Close(), w.files.Close(), w.ws.Close() })
 	sink, err := journal.Archive{Dir: b.TempDir()}.NewFileSink("bench")
 	if err != nil {
 		b.Fatal(err)
@@ -131,7 +135,7 @@ func newWorkshop(b *testing.B) *workshop {
 func (w *workshop) run(b *testing.B) {
 	b.Helper()
 	a, err := agent.New(agent.Config{
-		Model: w, Recorder: w, Tree: w.ws, Differ: w,
+		Model: w, Recorder: w, Tree: w.ws, Differ: w, Snapshots: w.snaps,
 		Tools: toolbox.New(toolbox.Parts{Workspace: w.files, Executor: w, Differ: w}),
 	})
 	if err != nil {
