@@ -43,6 +43,9 @@ type cleaner struct {
 	line []rune
 	col  int
 	out  strings.Builder
+	// noEnd is the place before which no string sequence that begins after the
+	// last one ends: what was looked at once is not looked at again.
+	noEnd int
 }
 
 func (c *cleaner) step() {
@@ -136,7 +139,8 @@ func (c *cleaner) erase(mode string) {
 // controlString consumes up to BEL or ESC \. One that does not end within its
 // line is no sequence: its introducer alone is dropped.
 func (c *cleaner) controlString() {
-	for i := c.at; i < len(c.in) && i-c.at < maxEscape && c.in[i] != '\n'; i++ {
+	i := max(c.at, c.noEnd)
+	for ; i < len(c.in) && i-c.at < maxEscape && c.in[i] != '\n'; i++ {
 		if c.in[i] == 0x07 || c.in[i] == 0x9c {
 			c.at = i + 1
 			return
@@ -146,4 +150,5 @@ func (c *cleaner) controlString() {
 			return
 		}
 	}
+	c.noEnd = i
 }

@@ -125,8 +125,15 @@ func (r *Registry) Run(ctx context.Context, c Call) Result {
 	return *finished(res, Room(ctx, budget))
 }
 
-// run calls the tool once under its timeout; a panic becomes INTERNAL.
-func (e entry) run(ctx context.Context, args json.RawMessage) (res Result) {
+// lastWords is how long a tool that reads may still answer after its deadline:
+// most have something to show for the time.
+const lastWords = time.Second
+
+// run calls the tool once under its timeout. A tool that reads is not waited
+// for beyond it: its goroutine is left behind and ends by itself, since such a
+// tool leaves no trace and bounds its work. Others are waited for, because
+// nobody may act on a workspace that a call is still changing.
+func (e entry) run(ctx context.Context, args json.RawMessage) Result {
 	timeout := e.spec.Timeout
 	if timeout == 0 {
 		timeout = DefaultTimeout
@@ -136,6 +143,31 @@ func (e entry) run(ctx context.Context, args json.RawMessage) (res Result) {
 		ctx, cancel = context.WithTimeout(ctx, timeout)
 		defer cancel()
 	}
+	if e.spec.Effect != EffectRead || timeout < 0 {
+		return e.call(ctx, args)
+	}
+	done := make(chan Result, 1)
+	go func() { done <- e.call(ctx, args) }()
+	select {
+	case res := <-done:
+		return res
+	case <-ctx.Done():
+	}
+	late := time.NewTimer(lastWords)
+	defer late.Stop()
+	select {
+	case res := <-done:
+		return res
+	case <-late.C:
+	}
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		return Failf(CodeTimeout, "the call did not end within its time, at most %v, and was given up", timeout).Suggest("ask for less at once")
+	}
+	return Failf(CodeNotRun, "the call was canceled")
+}
+
+// call calls the tool; a panic becomes INTERNAL.
+func (e entry) call(ctx context.Context, args json.RawMessage) (res Result) {
 	defer func() {
 		if p := recover(); p != nil {
 			res = Failf(CodeInternal, "the tool crashed: %v", p)

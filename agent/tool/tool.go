@@ -65,7 +65,9 @@ type Spec struct {
 // Spec is constant over the life of the value. Call gets arguments that
 // conform to the schema, honours ctx, and answers every failure with a Result
 // that is not OK: it returns no error because the model is the one who is told.
-// Tools with EffectRead must be safe for concurrent calls.
+// Tools with EffectRead must be safe for concurrent calls, and must bound their
+// work: one that does not answer at its timeout is not waited for, and its call
+// goes on until it ends by itself.
 type Tool interface {
 	Spec() Spec
 	Call(ctx context.Context, args json.RawMessage) Result

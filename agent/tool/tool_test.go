@@ -139,6 +139,41 @@ func TestTimeoutReachesTheTool(t *testing.T) {
 	}
 }
 
+// TestReadsEndAtTheirDeadline even when the tool does not look at its context,
+// and what a tool says by itself at the deadline is what counts.
+func TestReadsEndAtTheirDeadline(t *testing.T) {
+	release := make(chan struct{})
+	defer close(release)
+	deaf := tool.Typed(tool.Spec{Name: "deaf", Timeout: 20 * time.Millisecond, Effect: tool.EffectRead}, func(context.Context, struct{}) tool.Result {
+		<-release
+		return tool.OKText("too late")
+	})
+	punctual := tool.Typed(tool.Spec{Name: "punctual", Timeout: 20 * time.Millisecond, Effect: tool.EffectRead}, func(ctx context.Context, _ struct{}) tool.Result {
+		<-ctx.Done()
+		return tool.OKText("half of it")
+	})
+	r := registry(t, deaf, punctual)
+	canceled, cancel := context.WithCancel(t.Context())
+	cancel()
+	cases := []struct {
+		ctx  context.Context
+		name string
+		code tool.Code
+	}{{t.Context(), "deaf", tool.CodeTimeout}, {canceled, "deaf", tool.CodeNotRun}, {t.Context(), "punctual", tool.CodeOK}}
+	for _, c := range cases {
+		done := make(chan tool.Result, 1)
+		go func() { done <- r.Run(c.ctx, tool.Call{Name: c.name}) }()
+		select {
+		case res := <-done:
+			if res.Code != c.code {
+				t.Errorf("%s: %s, want %s", c.name, res.Text, c.code)
+			}
+		case <-time.After(10 * time.Second):
+			t.Fatalf("%s hangs", c.name)
+		}
+	}
+}
+
 func TestOutputIsCleanedAndCut(t *testing.T) {
 	loud := tool.Typed(tool.Spec{Name: "loud", OutputBytes: 1000}, func(context.Context, struct{}) tool.Result {
 		return tool.OKText("\x1b[31mfirst\x1b[0m\n" + strings.Repeat("line\n", 1000) + "last\xff\n")
@@ -163,6 +198,9 @@ func TestClean(t *testing.T) {
 		{"title", "\x1b]0;evil title\x07text", "text"},
 		{"link", "\x1b]8;;http://x\x1b\\name\x1b]8;;\x1b\\", "name"},
 		{"unterminated title keeps what follows", "\x1b]0;open\nnext line", "0;open\nnext line"},
+		{"unterminated before a terminated one", "\x1b]a\x1b]b\x07c", "c"},
+		{"unterminated twice, then a line with an end", "\x1b]a\x1b]b\n\x1b]c\x07d", "ab\nd"},
+		{"an end too far away", "\x1b]" + strings.Repeat("x", 5000) + "\x1b]b\x07c", strings.Repeat("x", 5000) + "c"},
 		{"charset", "\x1b(Btext", "text"},
 		{"lone escape", "text\x1b", "text"},
 		{"NUL and BEL", "a\x00b\x07", "a␀b␇"},
@@ -173,6 +211,25 @@ func TestClean(t *testing.T) {
 	for _, c := range cases {
 		if got := tool.Clean(c.in); got != c.want {
 			t.Errorf("%s: %q, want %q", c.name, got, c.want)
+		}
+	}
+}
+
+// TestCleanIsLinear in what is dear to a terminal: sequences without their end.
+func TestCleanIsLinear(t *testing.T) {
+	const size = 2 << 20
+	for _, unit := range []string{"\x1b]", "\x1bP\x1b", "\x1b]" + strings.Repeat("x", 100), "\x1b[", "\x1b(", "\r\x1b[K", "a\b", "\u009b1"} {
+		done := make(chan time.Duration, 1)
+		go func() {
+			start := time.Now()
+			tool.Clean(strings.Repeat(unit, size/len(unit)))
+			done <- time.Since(start)
+		}()
+		select {
+		case took := <-done:
+			t.Logf("%.10q: %v", unit, took)
+		case <-time.After(5 * time.Second):
+			t.Fatalf("%.10q takes more than 5 s", unit)
 		}
 	}
 }

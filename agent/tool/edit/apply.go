@@ -82,7 +82,7 @@ func Apply(ctx context.Context, body string, req Request) (Applied, error) {
 	if r := tooManyLines(body); r != nil {
 		return Applied{}, r
 	}
-	if r := lostCharacter(body, req.New); r != nil {
+	if r := unwritable(body, req.New); r != nil {
 		return Applied{}, r
 	}
 	v := newView(body, newEffort(ctx))

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/greenwright/greenwright/agent/tool"
+	"github.com/greenwright/greenwright/agent/tool/workspace"
 )
 
 // fold writes typographic quotes, dashes and spaces as their ASCII forms.
@@ -46,13 +47,24 @@ func visible(line string) string {
 			b.WriteString("·")
 		case r == '\r':
 			b.WriteString("␍")
-		case r < 0x20 || r == 0x7f || r >= 0x80 && (foldRune(r) != r || r >= 0x200b && r <= 0x200f || r == 0xfeff):
+		case r < 0x20 || r == 0x7f || r >= 0x80 && (foldRune(r) != r || r >= 0x200b && r <= 0x200f || r == 0xfeff || workspace.Hidden(r)):
 			fmt.Fprintf(&b, "<U+%04X>", r)
 		default:
 			b.WriteRune(r)
 		}
 	}
 	return b.String()
+}
+
+// unwritable refuses characters in a new text that the old one does not have
+// and that nobody means to write.
+func unwritable(old, text string) *RefusalError {
+	if strings.Contains(text, "\x00") && !strings.Contains(old, "\x00") {
+		r := refusef(tool.CodeInvalidArgs, "the new text has a NUL, which would make the file a binary one; nothing was written")
+		r.Hints = []string{"write its escape in the language of the file, such as \\x00"}
+		return r
+	}
+	return lostCharacter(old, text)
 }
 
 // lostCharacter says that a text has the replacement character, which stands

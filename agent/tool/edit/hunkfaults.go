@@ -55,7 +55,7 @@ func (h *hunker) causeOf(hunk Hunk, lo int, lines, asked []string, at region, ne
 		}
 		return fmt.Sprintf("they stand at line %d, before or within the hunk above it; the hunks of a file must be in order and may not share lines", n+1)
 	}
-	if cause := numberedLines(asked); cause != "" {
+	if cause := copiedMarks(lines, asked); cause != "" {
 		return cause
 	}
 	var after []string

@@ -3,9 +3,11 @@ package edit
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/greenwright/greenwright/agent/tool"
+	"github.com/greenwright/greenwright/agent/tool/workspace"
 )
 
 const (
@@ -21,7 +23,7 @@ func noMatch(v *view, req Request) *RefusalError {
 	lines := v.lines()
 	asked := strings.Split(strings.TrimSuffix(req.Old, "\n"), "\n")
 	at, ok := nearest(lines, asked)
-	cause := numberedLines(asked)
+	cause := copiedMarks(lines, asked)
 	if i := strings.Index(v.lf, req.New); cause == "" && len(req.New) > longEnough && i >= 0 {
 		cause = alreadyThere(v.lineAt(i))
 	}
@@ -39,6 +41,19 @@ func noMatch(v *view, req Request) *RefusalError {
 
 func alreadyThere(line int) string {
 	return fmt.Sprintf("the new text is already there, at line %d", line+1)
+}
+
+// copiedMarks tells lines that were copied as they are shown, with what is not
+// in the file.
+func copiedMarks(lines, asked []string) string {
+	if cause := numberedLines(asked); cause != "" {
+		return cause
+	}
+	marked := func(line string) bool { return strings.Contains(line, workspace.HiddenMark) }
+	if !slices.ContainsFunc(asked, marked) || slices.ContainsFunc(lines, marked) {
+		return ""
+	}
+	return "it has " + workspace.HiddenMark + "…⟩, which only stands for an invisible character of the file: send the character itself, such as \\u202e in JSON"
 }
 
 // numberedLines tells lines that were copied with read_file's numbers.
@@ -89,7 +104,7 @@ func describe(lines, asked []string, r region) string {
 	b.WriteString("The file there:\n")
 	from, to := max(r.from-contextLines, 0), min(r.to+contextLines, len(lines))
 	for i := from; i < min(to, from+maxShownLines); i++ {
-		fmt.Fprintf(&b, "%5d│%s\n", i+1, shorten(lines[i]))
+		fmt.Fprintf(&b, "%5d│%s\n", i+1, shorten(workspace.ShowLine(lines[i])))
 	}
 	return b.String()
 }
@@ -126,7 +141,7 @@ func listPlaces(path, body string, lines []string, starts []int) string {
 		}
 		fmt.Fprintf(&b, "line %d, %s\n", at+1, name(at))
 		for n := max(at-1, 0); n < min(at+2, len(lines)); n++ {
-			fmt.Fprintf(&b, "%5d│%s\n", n+1, shorten(lines[n]))
+			fmt.Fprintf(&b, "%5d│%s\n", n+1, shorten(workspace.ShowLine(lines[n])))
 		}
 	}
 	return b.String()

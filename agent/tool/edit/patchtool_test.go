@@ -163,3 +163,83 @@ func TestTwinsAreReported(t *testing.T) {
 		t.Errorf("%s", res.Text)
 	}
 }
+
+// TestNoNULIsWritten into text, which would then read as binary.
+func TestNoNULIsWritten(t *testing.T) {
+	had := strings.Repeat("line\n", 2_000) + "\x00 here\n"
+	tree := map[string]string{"f": "one\ntwo\n", "had": had}
+	b := newBench(t, tree)
+	b.readAll(tree)
+	calls := []struct {
+		tool string
+		args map[string]any
+	}{
+		{"edit_file", map[string]any{"path": "f", "old_string": "one", "new_string": "o\x00e"}},
+		{"write_file", map[string]any{"path": "f", "content": "o\x00e\n", "overwrite": true}},
+		{"write_file", map[string]any{"path": "new", "content": "o\x00e\n"}},
+		{"apply_patch", map[string]any{"patch": update("@@\n-one\n+o\x00e\n")}},
+		{"apply_patch", map[string]any{"patch": v4a("*** Add File: new\n+o\x00e\n")}},
+	}
+	for _, c := range calls {
+		if res := b.call(c.tool, c.args); res.Code != tool.CodeInvalidArgs || !strings.Contains(res.Text, "NUL") {
+			t.Errorf("%s %q: %s", c.tool, c.args, res.Text)
+		}
+	}
+	if diff := cmp.Diff(tree, b.tree()); diff != "" {
+		t.Error(diff)
+	}
+	res := b.call("edit_file", map[string]any{"path": "had", "old_string": "\x00 here", "new_string": "\x00 there"})
+	if !res.OK || !strings.HasSuffix(b.tree()["had"], "\x00 there\n") {
+		t.Errorf("a file that has one: %s", res.Text)
+	}
+}
+
+// TestAFileBelowAFile cannot be made, in whichever order it is asked for.
+func TestAFileBelowAFile(t *testing.T) {
+	tree := map[string]string{"old": "old\n", "kept": "kept\n"}
+	patches := []string{
+		"*** Add File: p/q\n+a\n*** Add File: p\n+b\n",
+		"*** Add File: p\n+b\n*** Add File: p/q/r\n+a\n",
+		"*** Update File: old\n*** Move to: p\n@@\n-old\n+new\n*** Add File: p/q\n+a\n",
+		"*** Update File: kept\n@@\n-kept\n+k\n*** Add File: kept/q\n+a\n",
+		"*** Add File: kept/q\n+a\n",
+	}
+	for _, patch := range patches {
+		b := newBench(t, tree)
+		b.readAll(tree)
+		if res := b.call("apply_patch", map[string]any{"patch": v4a(patch)}); res.Code != tool.CodeParse && res.Code != tool.CodeConflict && res.Code != tool.CodeFileExists {
+			t.Errorf("%q: %s", patch, res.Text)
+		}
+		if diff := cmp.Diff(tree, b.tree()); diff != "" {
+			t.Error(diff)
+		}
+	}
+	b := newBench(t, tree)
+	if res := b.call("apply_patch", map[string]any{"patch": v4a("*** Delete File: old\n*** Add File: old/q\n+a\n")}); !res.OK {
+		t.Errorf("a file that makes room: %s", res.Text)
+	}
+}
+
+// TestInvisibleCharactersAreShown by read_file, search and edits, and a text
+// copied with their marks is told what is wrong.
+func TestInvisibleCharactersAreShown(t *testing.T) {
+	b := newBench(t, map[string]string{"f": "if access != \"user\u202e \u2066// admin\u2069\" {\nplain \U000e0041\U000e007f tags\n"})
+	res := b.call("read_file", map[string]any{"path": "f"})
+	for _, want := range []string{"user⟨U+202E⟩ ⟨U+2066⟩// admin⟨U+2069⟩\" {", "plain ⟨U+E0041⟩⟨U+E007F⟩ tags"} {
+		if !strings.Contains(res.Text, want) {
+			t.Errorf("lacks %q: %s", want, res.Text)
+		}
+	}
+	for name, args := range map[string]map[string]any{
+		"edit_file":   {"path": "f", "old_string": "user⟨U+202E⟩ ", "new_string": "user "},
+		"apply_patch": {"patch": update("@@\n-plain ⟨U+E0041⟩⟨U+E007F⟩ tags\n+plain tags\n")},
+	} {
+		if res := b.call(name, args); res.Code != tool.CodeNoMatch || !strings.Contains(res.Text, "invisible character") {
+			t.Errorf("%s: %s", name, res.Text)
+		}
+	}
+	res = b.call("edit_file", map[string]any{"path": "f", "old_string": "user\u202e \u2066// admin\u2069", "new_string": "user // admin"})
+	if !res.OK || strings.ContainsRune(res.Text, 0x202e) || b.tree()["f"] != "if access != \"user // admin\" {\nplain \U000e0041\U000e007f tags\n" {
+		t.Errorf("the characters themselves: %s", res.Text)
+	}
+}

@@ -2,6 +2,7 @@ package edit
 
 import (
 	"context"
+	"path"
 
 	"github.com/greenwright/greenwright/agent/tool"
 	"github.com/greenwright/greenwright/agent/tool/workspace"
@@ -43,6 +44,22 @@ func (p *planner) plan(patch Patch) *planError {
 			return failed
 		}
 	}
+	return p.nested()
+}
+
+// nested refuses a patch that makes a file below another one that it makes.
+func (p *planner) nested() *planError {
+	made := make(map[string]bool)
+	for _, s := range p.order {
+		made[s.path.Real] = s.state != slotKept && s.state != slotGone
+	}
+	for _, s := range p.order {
+		for dir := path.Dir(s.path.Real); made[s.path.Real] && dir != "."; dir = path.Dir(dir) {
+			if made[dir] {
+				return &planError{slot: s, name: s.path.Name, err: refusef(tool.CodeParse, "the patch makes %s a file and a directory", dir)}
+			}
+		}
+	}
 	return nil
 }
 
@@ -75,7 +92,7 @@ func (p *planner) add(f FilePatch) (*slot, error) {
 	if s.mode == 0 {
 		s.mode = 0o644
 	}
-	if r := lostCharacter("", f.Content); r != nil {
+	if r := unwritable("", f.Content); r != nil {
 		return s, r
 	}
 	if line, found := placeholder("", f.Content); found {

@@ -48,7 +48,7 @@ func (p *planner) hunks(s *slot, f FilePatch) (workspace.Text, Patched, error) {
 		return text, done, refusef(tool.CodeNotUTF8, "%s is not UTF-8: only plain ASCII lines, exactly as they are, can be changed in it", f.Path)
 	}
 	for _, h := range f.Hunks {
-		if r := lostCharacter(text.Body, h.added()); r != nil {
+		if r := unwritable(text.Body, h.added()); r != nil {
 			return text, done, r
 		}
 		if line, found := placeholder(h.removed(), h.added()); found {

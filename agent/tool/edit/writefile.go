@@ -57,7 +57,7 @@ func (w writer) run(ctx context.Context, a writeArgs) tool.Result {
 		if line, found := placeholder("", a.Content); found {
 			return isPlaceholder(line)
 		}
-		if r := lostCharacter("", a.Content); r != nil {
+		if r := unwritable("", a.Content); r != nil {
 			return refusal(p.Name, r)
 		}
 		return w.put(ctx, p, workspace.Text{Encoding: workspace.UTF8}, a.Content, nil)
@@ -90,7 +90,7 @@ func (w writer) overwrite(ctx context.Context, p workspace.Path, f workspace.Fil
 		return stale(w.ws, p, text.Body)
 	case workspace.Fresh:
 	}
-	if r := lostCharacter(text.Body, a.Content); r != nil {
+	if r := unwritable(text.Body, a.Content); r != nil {
 		return refusal(p.Name, r)
 	}
 	if line, found := placeholder(text.Body, a.Content); found {

@@ -2,9 +2,9 @@ package search
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -16,10 +16,11 @@ import (
 
 // Found is the structured answer of search_code.
 type Found struct {
-	Matches int        `json:"matches"` // lines that match
-	Files   []FileHits `json:"files"`   // in order of path, at most 1,000
-	Binary  int        `json:"binary"`  // files passed over because they are no text
-	Large   int        `json:"large"`   // and because they are over 2 MB
+	Matches int        `json:"matches"`        // lines that match
+	Files   []FileHits `json:"files"`          // in order of path, at most 1,000
+	Binary  int        `json:"binary"`         // files passed over because they are no text
+	Large   int        `json:"large"`          // and because they are over 2 MB
+	Long    int        `json:"long,omitempty"` // lines of which only the beginning was searched
 	// Incomplete says that not all files were looked at.
 	Incomplete bool `json:"incomplete,omitempty"`
 }
@@ -35,8 +36,9 @@ const maxFiles = 1_000
 
 // finding collects the matches of one search.
 type finding struct {
+	ctx     context.Context // of the one search
 	ws      *workspace.Workspace
-	re      *regexp.Regexp
+	re      pattern
 	literal string // what every match begins with
 	glob    *ignore.Glob
 	perFile int
@@ -77,8 +79,15 @@ func (f *finding) file(p workspace.Path) {
 	lines := workspace.SplitLines(text.Body)
 	var hits []int
 	for i, line := range lines {
-		if f.re.MatchString(ending(line)) {
+		if f.ctx.Err() != nil {
+			break // what is found is shown, and the walk says that it ended
+		}
+		line = ending(line)
+		if f.re.matches(line) {
 			hits = append(hits, i)
+		}
+		if len(line) > f.re.reach {
+			f.found.Long++
 		}
 	}
 	if len(hits) > 0 {
@@ -131,7 +140,10 @@ func (f *finding) line(p workspace.Path, body, line string, n int, hit bool) {
 	mark, match := " ", []int(nil)
 	line = workspace.ShowLine(line)
 	if hit {
-		mark, match = ">", f.re.FindStringIndex(line)
+		mark = ">"
+	}
+	if hit && f.ctx.Err() == nil && len(line) > maxLineBytes {
+		match = f.re.FindStringIndex(f.re.part(line))
 	}
 	text, isCut := cut(line, match)
 	if !isCut {
@@ -188,6 +200,9 @@ func (f *finding) notes() string {
 	text := ""
 	if len(notes) > 0 {
 		text = "\n[files passed over: " + strings.Join(notes, ", ") + "]"
+	}
+	if f.found.Long > 0 {
+		text += fmt.Sprintf("\n[only the beginning of %d very long lines was searched: the first %d KB; a simpler pattern reaches further]", f.found.Long, f.re.reach>>10)
 	}
 	if f.incomplete {
 		text += "\n[the search was stopped before all files were looked at: search a smaller directory]"

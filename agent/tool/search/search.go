@@ -1,13 +1,15 @@
 // Package search is the tool that finds text in the files of the workspace.
 //
-// It sits under agent/tool, searches in process with Go's regexp (linear in
-// the input, so a hostile pattern cannot stall it) over a
-// [workspace.Workspace], and tells it which lines the model was shown.
+// It sits under agent/tool, searches in process with Go's regexp over a
+// [workspace.Workspace], and tells it which lines the model was shown. The time
+// of a match is the program's size times the line's length, so both are bounded
+// and a hostile pattern cannot stall it.
 //
 // It gives what ripgrep gives for the same files (a test asks ripgrep), but
-// for three things: \w, \d and \b know ASCII only, as RE2 has them; a carriage
-// return before a line end is no part of the line; and files over 2 MB are
-// passed over and counted.
+// for four things: \w, \d and \b know ASCII only, as RE2 has them; a carriage
+// return before a line end is no part of the line; files over 2 MB are passed
+// over and counted; and of a very long line a large pattern is only looked for
+// at the beginning, which is said too.
 package search
 
 import (
@@ -15,9 +17,6 @@ import (
 	_ "embed"
 	"errors"
 	"path"
-	"regexp"
-	"regexp/syntax"
-	"slices"
 	"strings"
 	"time"
 
@@ -67,7 +66,7 @@ func New(ws *workspace.Workspace) tool.Tool {
 type searcher struct{ ws *workspace.Workspace }
 
 func (s searcher) search(ctx context.Context, a args) tool.Result {
-	f, failed := s.prepare(a)
+	f, failed := s.prepare(ctx, a)
 	if failed != nil {
 		return *failed
 	}
@@ -92,13 +91,13 @@ func (s searcher) search(ctx context.Context, a args) tool.Result {
 }
 
 // prepare checks the arguments.
-func (s searcher) prepare(a args) (*finding, *tool.Result) {
+func (s searcher) prepare(ctx context.Context, a args) (*finding, *tool.Result) {
 	re, failed := compile(a)
 	if failed != nil {
 		return nil, failed
 	}
-	f := &finding{ws: s.ws, re: re, perFile: maxPerFile, all: a.All, byDir: make(map[string]int)}
-	f.literal = prefix(a)
+	f := &finding{ctx: ctx, ws: s.ws, re: re, perFile: maxPerFile, all: a.All, byDir: make(map[string]int)}
+	f.literal = prefix(a, re)
 	if a.PerFile > 0 {
 		f.perFile = a.PerFile
 	}
@@ -128,13 +127,13 @@ const (
 // worth a word, not a listing.
 func (s searcher) ignored(ctx context.Context, p workspace.Path, a args) Found {
 	a.All = true
-	f, failed := s.prepare(a)
+	ctx, cancel := context.WithTimeout(ctx, maxHiddenTime)
+	defer cancel()
+	f, failed := s.prepare(ctx, a)
 	if failed != nil {
 		return Found{}
 	}
 	f.quiet = true
-	ctx, cancel := context.WithTimeout(ctx, maxHiddenTime)
-	defer cancel()
 	_ = s.walk(ctx, p, f) // what it found by then is what is told
 	return f.found
 }
@@ -144,6 +143,9 @@ func (s searcher) walk(ctx context.Context, p workspace.Path, f *finding) error 
 	err := s.ws.Walk(ctx, p.Real, f.all, func(e workspace.Entry) error {
 		if e.Info.Mode().IsRegular() && f.glob.Match(e.Path) {
 			f.entry(e)
+		}
+		if err := ctx.Err(); err != nil {
+			return err
 		}
 		if f.quiet && f.found.Matches >= maxHidden {
 			return workspace.SkipAll
@@ -157,73 +159,7 @@ func (s searcher) walk(ctx context.Context, p workspace.Path, f *finding) error 
 		return err
 	}
 	f.file(p)
-	return nil
-}
-
-func compile(a args) (*regexp.Regexp, *tool.Result) {
-	pattern := a.Pattern
-	if a.Literal {
-		pattern = regexp.QuoteMeta(pattern)
-	}
-	if a.Word {
-		pattern = wordly(pattern)
-	}
-	if a.IgnoreCase {
-		pattern = "(?i)" + pattern
-	}
-	re, err := regexp.Compile(pattern)
-	switch {
-	case a.Pattern == "" || len(a.Pattern) > maxPattern:
-		err = errors.New("it is empty or too long")
-	case err == nil && crossesLines(pattern):
-		err = errors.New("it holds a line end, and lines are searched one by one: search for a part of one line")
-	}
-	if err != nil {
-		res := tool.Failf(tool.CodeInvalidArgs, "pattern: %v", err)
-		if !a.Literal {
-			res = res.Suggest("set literal to search for plain text")
-		}
-		return nil, &res
-	}
-	return re, nil
-}
-
-// prefix is what every match holds, a cheap first test of a file.
-func prefix(a args) string {
-	if a.IgnoreCase {
-		return ""
-	}
-	if a.Literal {
-		return a.Pattern
-	}
-	re, err := regexp.Compile(a.Pattern)
-	if err != nil {
-		return ""
-	}
-	literal, _ := re.LiteralPrefix()
-	return literal
-}
-
-// notWord is what may stand beside a whole word, as ripgrep sees words.
-const notWord = `[^\pL\pM\p{Nd}\p{Pc}]`
-
-// wordly wants no word on either side of a match. It takes the bytes beside it
-// in, which is well: whole lines are what is asked for.
-func wordly(pattern string) string {
-	return `(?:^|` + notWord + `)(?:` + pattern + `)(?:$|` + notWord + `)`
-}
-
-// crossesLines says whether a pattern asks for a line end.
-func crossesLines(pattern string) bool {
-	parsed, err := syntax.Parse(pattern, syntax.Perl)
-	return err == nil && holdsNewline(parsed)
-}
-
-func holdsNewline(re *syntax.Regexp) bool {
-	if re.Op == syntax.OpLiteral && slices.Contains(re.Rune, '\n') {
-		return true
-	}
-	return slices.ContainsFunc(re.Sub, holdsNewline)
+	return ctx.Err()
 }
 
 func dirOf(name string) string {

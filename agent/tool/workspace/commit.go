@@ -21,7 +21,8 @@ type FileChange struct {
 	// Content is what a written file holds afterwards.
 	Content []byte
 	// Mode is the permission bits of a written file; zero keeps those of the
-	// file there, or of Like, or else 0644.
+	// file there, or of Like, or else 0644. Setuid, setgid and sticky bits stay
+	// as they are, but a Mode without a Like is a new file's and drops them.
 	Mode fs.FileMode
 	// Like is the resolved path of a file whose mode and owner a new file
 	// takes: the source of a move that also changes the content.
@@ -127,6 +128,9 @@ func (t *transaction) temporary(real string) string {
 	return name
 }
 
+// keptBits are the bits of a mode that chmod sets.
+const keptBits = fs.ModePerm | fs.ModeSetuid | fs.ModeSetgid | fs.ModeSticky
+
 // stage writes new content to a temporary file; nothing is seen of it yet.
 func (t *transaction) stage(c FileChange) (string, error) {
 	if c.Gone || c.From != "" {
@@ -144,11 +148,14 @@ func (t *transaction) stage(c FileChange) (string, error) {
 	mode, owner := fs.FileMode(newFileMode), path.Dir(tmp)
 	for _, like := range []string{c.Like, c.Path.Real} {
 		if info, err := t.w.root.Lstat(like); like != "" && err == nil && info.Mode().IsRegular() {
-			mode, owner = info.Mode().Perm(), like
+			mode, owner = info.Mode()&keptBits, like
 		}
 	}
-	if c.Mode != 0 {
+	switch {
+	case c.Mode != 0 && c.Like == "":
 		mode = c.Mode.Perm()
+	case c.Mode != 0:
+		mode = mode&^fs.ModePerm | c.Mode.Perm()
 	}
 	return tmp, t.w.writeFile(tmp, owner, mode, c.Content)
 }
@@ -244,7 +251,8 @@ func (t *transaction) makeDirs(dir string) error {
 	}
 	t.undo = append(t.undo, func() error {
 		for _, name := range missing {
-			if err := t.w.root.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			err := t.w.root.Remove(name) // ENOTDIR: a file above kept it from being made
+			if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR) {
 				return err
 			}
 		}
@@ -273,6 +281,8 @@ func (t *transaction) removeEmpty(dir string) error {
 	if err := t.w.root.Remove(dir); err != nil {
 		return faultf(tool.CodeIsDirectory, "%s is a directory", dir)
 	}
-	t.undo = append(t.undo, func() error { return t.w.root.Mkdir(dir, info.Mode().Perm()) })
+	t.undo = append(t.undo, func() error {
+		return errors.Join(t.w.root.Mkdir(dir, info.Mode().Perm()), t.w.root.Chmod(dir, info.Mode()&keptBits))
+	})
 	return nil
 }

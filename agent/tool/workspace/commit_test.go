@@ -132,6 +132,34 @@ func TestCommitIsAllOrNothing(t *testing.T) {
 	}
 }
 
+// TestSpecialModeBitsStay when a file is written again or moved with a change;
+// a new file in its place does not get them.
+func TestSpecialModeBitsStay(t *testing.T) {
+	dir, ws := open(t, map[string]string{"edit": "e", "moved": "m", "chmod": "c", "new": "n"})
+	const special = fs.ModeSetuid | fs.ModeSetgid | fs.ModeSticky
+	for _, name := range []string{"edit", "moved", "chmod", "new"} {
+		if err := os.Chmod(filepath.Join(dir, name), special|0o750); err != nil {
+			t.Fatal(err)
+		}
+		if info, err := os.Stat(filepath.Join(dir, name)); err != nil || info.Mode()&special != special {
+			t.Skipf("SKIPPED: the file system or this user cannot set special bits: %v, %v", info.Mode(), err)
+		}
+	}
+	if _, err := ws.Commit(t.Context(), []workspace.FileChange{
+		{Path: at("edit"), Content: []byte("E")},
+		{Path: at("to"), Content: []byte("M"), Like: "moved"},
+		{Path: at("chmod"), Content: []byte("C"), Like: "chmod", Mode: 0o755},
+		{Path: at("new"), Content: []byte("N"), Mode: 0o644},
+	}); err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]fs.FileMode{"edit": special | 0o750, "to": special | 0o750, "chmod": special | 0o755, "new": 0o644} {
+		if info, err := os.Stat(filepath.Join(dir, name)); err != nil || info.Mode() != want {
+			t.Errorf("%s is %v, want %v, %v", name, info.Mode(), want, err)
+		}
+	}
+}
+
 func TestAbsolutePathsBelowTheRoot(t *testing.T) {
 	dir, ws := open(t, map[string]string{"d/a": "a"})
 	if got, err := read(ws, filepath.Join(dir, "d", "a")); got != "a" || err != nil {

@@ -3,6 +3,7 @@ package workspace
 import (
 	"bytes"
 	"encoding/binary"
+	"fmt"
 	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
@@ -103,8 +104,34 @@ func SplitLines(body string) []string {
 }
 
 // ShowLine is a line of a file as the model sees it: without its line end, and
-// with a lone carriage return made visible instead of acting on the text.
+// with a lone carriage return and [Hidden] characters made visible instead of
+// acting on the text.
 func ShowLine(line string) string {
 	line = strings.TrimSuffix(strings.TrimSuffix(line, "\n"), "\r")
-	return strings.ReplaceAll(line, "\r", "␍")
+	if strings.Contains(line, "\r") {
+		line = strings.ReplaceAll(line, "\r", "␍")
+	}
+	if !strings.ContainsFunc(line, Hidden) {
+		return line
+	}
+	var b strings.Builder
+	for at := 0; at < len(line); {
+		r, size := utf8.DecodeRuneInString(line[at:])
+		if Hidden(r) {
+			fmt.Fprintf(&b, HiddenMark+"%04X⟩", r)
+		} else {
+			b.WriteString(line[at : at+size])
+		}
+		at += size
+	}
+	return b.String()
+}
+
+// HiddenMark is how the mark of a hidden character begins: ⟨U+202E⟩.
+const HiddenMark = "⟨U+"
+
+// Hidden tells the characters that make text look other than it is: those that
+// change its direction, and tags, which are letters that are not drawn.
+func Hidden(r rune) bool {
+	return r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069 || r >= 0xe0000 && r <= 0xe007f
 }

@@ -137,7 +137,7 @@ func (w *Workspace) openDir(dir string) (*os.File, error) {
 }
 
 func (k *walk) entry(name string, e fs.DirEntry, rules *ignore.List, depth int) error {
-	if strings.EqualFold(e.Name(), ".git") || (!k.all && rules.Ignored(name, e.IsDir())) {
+	if isGit(e.Name()) || (!k.all && rules.Ignored(name, e.IsDir())) {
 		return nil
 	}
 	if k.count++; k.count > MaxWalked {

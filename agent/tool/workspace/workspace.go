@@ -7,7 +7,7 @@
 // somewhere else than the worker's disk.
 //
 // Invariants: the workspace is hostile. Whether a path is inside is never
-// decided by comparing strings (that only makes an absolute path relative); symlinks are resolved by hand and must stay inside; `.git` at any
+// decided by comparing strings (that only makes an absolute path relative); symlinks are resolved by hand and must stay inside; `.git` (and what a file system takes for it) at any
 // depth is out of bounds, in any case; FIFOs, sockets and devices are never
 // opened; nothing in the workspace is executed or interpreted. Writes go to a
 // new file that is renamed, and keep mode and owner; several at once are made
@@ -155,7 +155,7 @@ func (w *Workspace) relative(name string) (string, error) {
 // protect refuses what the agent must not touch whatever the policy says.
 func protect(rel string) error {
 	for part := range strings.SplitSeq(rel, "/") {
-		if strings.EqualFold(part, ".git") {
+		if isGit(part) {
 			return faultf(tool.CodeProtectedPath, "%s is inside .git, which is out of bounds", rel)
 		}
 		if len(part) > maxName {

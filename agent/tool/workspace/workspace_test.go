@@ -115,6 +115,36 @@ func TestReadIsHeldInside(t *testing.T) {
 	}
 }
 
+// TestGitLookAlikes are the names that git itself refuses, because some file
+// system takes them for .git.
+func TestGitLookAlikes(t *testing.T) {
+	_, ws := setUp(t)
+	for _, name := range []string{
+		".g\u200cit/config", "\ufeff.git", "sub/.gi\u202et/x", ".G\u206fIT", "git~1/config", "GIT~1", ".git ", ".git./x", ".git::$INDEX_ALLOCATION/x",
+	} {
+		for how, resolve := range map[string]func(string) (workspace.Path, error){"file": ws.Resolve, "entry": ws.ResolveEntry} {
+			if _, err := resolve(name); err == nil || workspace.Result(err).Code != tool.CodeProtectedPath {
+				t.Errorf("%s %+q: %v", how, name, err)
+			}
+		}
+	}
+	for _, name := range []string{".gitignore", ".github/x", "git", "git~2", "git~10", "a.git", "\u200cx", ".gitx ", ".git-"} {
+		if _, err := ws.Resolve(name); err != nil {
+			t.Errorf("%+q: %v", name, err)
+		}
+	}
+}
+
+func TestShowLine(t *testing.T) {
+	for line, want := range map[string]string{
+		"plain\r\n": "plain", "a\rb\n": "a␍b", "\xffé\u202e\xfe\r\xff": "\xffé⟨U+202E⟩\xfe␍\xff", "\U000e0020\xf3": "⟨U+E0020⟩\xf3", "": "",
+	} {
+		if got := workspace.ShowLine(line); got != want {
+			t.Errorf("%q is shown as %q, want %q", line, got, want)
+		}
+	}
+}
+
 func TestWritesAreHeldInside(t *testing.T) {
 	dir, ws := setUp(t)
 	for _, name := range []string{"out", "dirout/new", "dangling", "dangling-out", ".git/hooks/pre-commit", "../x", "fifo", "gitdir/x"} {
