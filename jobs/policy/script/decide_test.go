@@ -154,6 +154,9 @@ func TestAllowlist(t *testing.T) {
 	for _, s := range []string{
 		"./ci/all.sh", "ls; ./evil", "go test $X", "go test `x`", "GOFLAGS=-toolexec=x go test", "PATH=/tmp go test", "go test &", "echo x > Makefile",
 		"cat < /etc/passwd | sh", "f() { :; }", "sh -c 'go test'", "find . -exec ls {} +", "go test | xargs rm", "$X", "python -c 'x'", "/tmp/go test", "curl x", "eval ls", "go test >&Makefile", "go test &>log", "echo x >| y", "echo ${x:-$(ls)}", "sort -o a a", "[ -f x ] && rm x",
+		"true &>/dev/null go test", "[[ x || go vet ]]", "((go vet))", "cat <(go vet)", "a=(1)", "for CI in a; do ls; done", "$'ls'", "CI+=1 ls", "! ls |& cat", "while true; do ls; done",
+		"sort *", "rg x *", "npm test -- *test*", "cat <<E\nE", "./go test", "bin/go test", "timeout -k 5 --x 5 ls", "cd .. && make test", "cd -- /tmp && make test", "case x in x) ls;; esac",
+		"cd web npm run verify-all", "env ls", "command ls", "time ls", "npx -y evil", "make test\rdeploy", "mvn -Dtest=A exec:exec test", "go {test,-exec=x}", "go test ~/x", "echo ${?#x}",
 	} {
 		if d := list.Decide(s); d.Effect != script.Deny || d.Reason == "" {
 			t.Errorf("%q is %s: %s", s, d.Effect, d.Reason)

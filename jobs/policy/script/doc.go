@@ -11,6 +11,11 @@
 // cannot be resolved and might be what a rule means is at least [Ask]; the zero
 // Decision denies; a script costs time in proportion to its length.
 //
+// A script is decided as bash reads it and as a plain sh does, since either may
+// be /bin/sh; what only one can read is at least [Ask]. The [Allowlist] names
+// all flags and words that a command may have, and needs both to agree.
+//
 // To add a rule: an entry in rules.yml with its own examples, which a test and
-// [New] run. To see through another wrapper program: a line in wrapper.go.
+// [New] run; to allow one more form at tier test, one in tests.yml. To see
+// through another wrapper program: a line in wrapper.go.
 package script

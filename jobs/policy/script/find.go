@@ -1,6 +1,7 @@
 package script
 
 import (
+	"fmt"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -22,6 +23,7 @@ type reason string
 // The reasons that are no rules.
 const (
 	unparsable reason = "unparsable"
+	dialect    reason = "dialect"
 	tooDeep    reason = "too-deep"
 	computed   reason = "computed"
 	foreign    reason = "interpreter"
@@ -34,6 +36,7 @@ var reasons = map[reason]struct {
 	text   string
 }{
 	unparsable: {Ask, "it cannot be parsed as a shell script"},
+	dialect:    {Ask, "a plain sh and bash do not both read it; leave bash's own forms away, or give it to bash -c"},
 	tooDeep:    {Ask, "it is too long or nested too deep to be read"},
 	computed:   {Ask, "what it runs is only known when it runs"},
 	foreign:    {Ask, "it is a program in another language, which is not read"},
@@ -48,15 +51,39 @@ type finder struct {
 	// fetches are the nodes with a download somewhere inside.
 	fetches map[syntax.Node]bool
 	src     string
+	dialect syntax.LangVariant
 }
 
-// parse reads a script as bash does, and as a plain sh if that fails.
-func parse(script string) (*syntax.File, error) {
-	f, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(script), "")
-	if err != nil {
-		f, err = syntax.NewParser(syntax.Variant(syntax.LangPOSIX)).Parse(strings.NewReader(script), "")
+// dialects are what /bin/sh may be: a script is decided as each reads it, and
+// the stricter decision counts.
+func dialects() []syntax.LangVariant {
+	return []syntax.LangVariant{syntax.LangBash, syntax.LangPOSIX}
+}
+
+// find shows all commands of a script in every dialect.
+func find(script string, visit func(command)) {
+	for _, d := range dialects() {
+		f := finder{visit: visit, dialect: d}
+		f.script(script)
 	}
-	return f, err
+}
+
+func parse(script string, dialect syntax.LangVariant) (*syntax.File, error) {
+	f, err := syntax.NewParser(syntax.Variant(dialect)).Parse(strings.NewReader(script), "")
+	if err != nil {
+		return nil, fmt.Errorf("parsing a script: %w", err)
+	}
+	return f, nil
+}
+
+// readByOther reports whether the other dialect has no fault in a script.
+func readByOther(script string, dialect syntax.LangVariant) bool {
+	for _, d := range dialects() {
+		if _, err := parse(script, d); d != dialect && err == nil {
+			return true
+		}
+	}
+	return false
 }
 
 // script shows the commands of a script.
@@ -65,12 +92,16 @@ func (f *finder) script(script string) {
 		f.decided(tooDeep, script)
 		return
 	}
-	file, err := parse(script)
+	file, err := parse(script, f.dialect)
 	if err != nil {
-		f.decided(unparsable, script)
+		why := unparsable
+		if readByOther(script, f.dialect) {
+			why = dialect
+		}
+		f.decided(why, script)
 		return
 	}
-	inner := finder{visit: f.visit, nested: f.nested + 1, src: script, fetches: downloads(file)}
+	inner := finder{visit: f.visit, nested: f.nested + 1, dialect: f.dialect, src: script, fetches: downloads(file)}
 	inner.file(file)
 }
 
@@ -117,16 +148,24 @@ func (f *finder) statement(s *syntax.Stmt, pipe syntax.Node) {
 	if !ok || len(call.Args) == 0 {
 		return
 	}
+	f.run(wordsOf(call), run{call: call, in: input{pipe, s.Redirs}, text: brief(source(f.src, call))})
+}
+
+func wordsOf(call *syntax.CallExpr) []word {
 	argv := make([]word, 0, len(call.Args))
 	for _, a := range call.Args {
 		argv = append(argv, wordOf(a))
 	}
-	from, to := int(call.Pos().Offset()), int(call.End().Offset())
-	text := ""
-	if from >= 0 && from <= to && to <= len(f.src) {
-		text = brief(f.src[from:to])
+	return argv
+}
+
+// source is a node as it is written.
+func source(script string, n syntax.Node) string {
+	from, to := int(n.Pos().Offset()), int(n.End().Offset())
+	if from < 0 || from > to || to > len(script) {
+		return ""
 	}
-	f.run(argv, run{call: call, in: input{pipe, s.Redirs}, text: text})
+	return script[from:to]
 }
 
 // run is what is known of a command besides its words.

@@ -1,8 +1,9 @@
 package script
 
 import (
-	"slices"
 	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
 )
 
 // Programs that run what they are given as text.
@@ -11,9 +12,22 @@ const (
 	interpreters = "python|python2|python3|python3.*|pypy|pypy3|node|nodejs|deno|bun|ruby|perl|php|lua|luajit|Rscript|osascript|pwsh|powershell|tclsh|guile|ts-node|tsx|ipython"
 )
 
+// as is the finder for scripts of a shell whose dialect its name says.
+func (f *finder) as(name string) *finder {
+	g := *f
+	switch name {
+	case "bash", "rbash":
+		g.dialect = syntax.LangBash
+	case "dash", "ash":
+		g.dialect = syntax.LangPOSIX
+	}
+	return &g
+}
+
 // shell shows what a shell runs: the text behind -c, or its standard input.
 // Operands are files.
 func (f *finder) shell(argv []word, r run) {
+	f = f.as(nameOf(argv[0]).text)
 	for i := 1; i < len(argv); i++ {
 		w := argv[i]
 		switch {
@@ -26,7 +40,7 @@ func (f *finder) shell(argv []word, r run) {
 			f.stdin(r, func(body word) { f.text(body, r) })
 			return
 		case !strings.HasPrefix(w.text, "--") && isFlag(w) && strings.ContainsRune(w.text, 'c'):
-			f.behindC(argv[i+1:], r)
+			f.behindC(argv[i:], r)
 			return
 		case isFlag(w) || w.text == "--" || strings.HasPrefix(w.text, "+"):
 		default:
@@ -41,11 +55,19 @@ func (f *finder) shell(argv []word, r run) {
 
 // behindC shows the script behind -c, which further flags may stand ahead of.
 func (f *finder) behindC(rest []word, r run) {
-	at := slices.IndexFunc(rest, func(w word) bool { return !isFlag(w) })
-	if at < 0 {
-		return
+	for i := 0; i < len(rest); i++ {
+		switch w := rest[i]; {
+		case w.known && len(w.text) > 1 && (w.text[0] == '-' || w.text[0] == '+'):
+			if w.text[1] != '-' && strings.ContainsAny(w.text, "oO") {
+				i++ // the option's name
+			}
+		default:
+			if i > 0 {
+				f.text(w, r)
+			}
+			return
+		}
 	}
-	f.text(rest[at], r)
 }
 
 // codeFlags are those by which an interpreter is given a program's text.
@@ -75,11 +97,15 @@ func (f *finder) interpreter(argv []word, r run) {
 	code := codeFlags(name)
 	for i := 1; i < len(argv); i++ {
 		w := argv[i]
+		given, next := coded(name, w.text)
+		module := w.text == "-m" && strings.HasPrefix(name, "py")
 		switch {
 		case !w.known:
 			f.decided(f.unlessFetched(computed, r.call), r.text)
 			return
-		case matches(code, w.text):
+		case isFlag(w) && next && !module:
+			i++
+		case isFlag(w) && given, matches(code, w.text):
 			f.decided(f.unlessFetched(foreign, r.call), r.text)
 			return
 		case w.text == "-m" && strings.HasPrefix(name, "py"):

@@ -95,12 +95,11 @@ func index(rules []Rule) *Policy {
 // ones the first counts.
 func (p *Policy) Decide(script string) Decision {
 	worst := Decision{Effect: Allow}
-	f := finder{visit: func(c command) {
+	find(script, func(c command) {
 		if d := p.decide(c); d.Effect.strictness() > worst.Effect.strictness() {
 			worst = d
 		}
-	}}
-	f.script(script)
+	})
 	return worst
 }
 

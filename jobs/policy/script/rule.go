@@ -102,8 +102,7 @@ func (r Rule) tryExamples() []error {
 // met reports whether a command of a script surely meets the rule.
 func (r Rule) met(script string) bool {
 	found := false
-	f := finder{visit: func(c command) { found = found || r.meets(c) == yes }}
-	f.script(script)
+	find(script, func(c command) { found = found || r.meets(c) == yes })
 	return found
 }
 

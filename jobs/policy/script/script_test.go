@@ -21,16 +21,13 @@ func TestTestInvocationsAndTheirExamples(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := script.Validate(rules); err != nil {
-		t.Error(err)
-	}
 	list, err := script.NewAllowlist(nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, r := range rules {
-		if r.Decision != script.Allow {
-			t.Errorf("%s: decision %s", r.ID, r.Decision)
+		if len(r.Forms) == 0 || len(r.Match) == 0 || len(r.NotMatch) == 0 {
+			t.Errorf("%s lacks forms or examples", r.ID)
 		}
 		for _, m := range r.Match {
 			if d := list.Decide(m); d.Effect != script.Allow {

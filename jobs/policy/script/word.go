@@ -13,6 +13,7 @@ type word struct {
 	known  bool
 	glob   bool // names of files may take its place
 	splits bool // not known, and may be several words or none
+	status bool // not known, but only for an exit code in it
 }
 
 func lit(text string) word { return word{text: text, known: true} }
@@ -35,7 +36,7 @@ func wordOf(w *syntax.Word) word {
 		r.parts(w.Parts, false)
 	}
 	if !r.known {
-		return word{splits: r.splits}
+		return word{splits: r.splits, status: r.status && !r.other}
 	}
 	return word{text: r.text.String(), known: true, glob: r.glob}
 }
@@ -45,6 +46,8 @@ type wordReader struct {
 	known  bool
 	glob   bool
 	splits bool
+	status bool // has $?
+	other  bool // has something else that is not known
 }
 
 func (r *wordReader) parts(parts []syntax.WordPart, quoted bool) {
@@ -54,7 +57,7 @@ func (r *wordReader) parts(parts []syntax.WordPart, quoted bool) {
 			r.literal(p.Value, quoted)
 		case *syntax.SglQuoted:
 			if p.Dollar && strings.Contains(p.Value, `\`) {
-				r.known = false
+				r.known, r.other = false, true
 			}
 			r.text.WriteString(p.Value)
 		case *syntax.DblQuoted:
@@ -68,7 +71,7 @@ func (r *wordReader) parts(parts []syntax.WordPart, quoted bool) {
 }
 
 func (r *wordReader) unknown(quoted bool) {
-	r.known, r.splits = false, r.splits || !quoted
+	r.known, r.other, r.splits = false, true, r.splits || !quoted
 }
 
 // literal takes backslashes away. Braces are what bash makes several words of.
@@ -101,7 +104,16 @@ func (r *wordReader) parameter(p *syntax.ParamExp, quoted bool) {
 		r.text.WriteByte('~')
 	case plain && p.Param.Value == "PWD":
 		r.text.WriteByte('.')
+	case plain && isStatus(p):
+		other := r.other
+		r.unknown(quoted)
+		r.status, r.other = true, other
 	default:
 		r.unknown(quoted)
 	}
+}
+
+// isStatus reports whether p is $?, which is digits.
+func isStatus(p *syntax.ParamExp) bool {
+	return p.Param != nil && p.Param.Value == "?" && !p.Excl && !p.Length && p.Slice == nil && p.Repl == nil && p.Exp == nil
 }

@@ -48,13 +48,22 @@ func (f *finder) behind(name string, argv []word, r run) {
 	case matches(interpreters, name):
 		f.interpreter(argv, r)
 	case name == "eval":
-		f.text(joined(argv[1:]), r)
+		f.text(joined(operands(argv, nil)), r)
 	case name == "." || name == "source":
 		f.sourced(argv, r)
 	case name == "alias" && len(argv) > 1:
 		f.decided(computed, r.text)
-	case name == "trap" && len(argv) > 2:
-		f.text(argv[1], r)
+	case name == "trap":
+		if rest := operands(argv, nil); len(rest) > 1 {
+			f.text(rest[0], r)
+		}
+	case matches("script|flock|su|runuser", name) && f.commandFlag(argv, r):
+	case name == "watch":
+		f.text(joined(operands(argv, wrappers[name].values)), r)
+	case name == "parallel":
+		f.parallel(argv, r)
+	case matches("awk|gawk|mawk|nawk", name):
+		f.awk(argv, r)
 	case name == "find" || name == "fd" || name == "fdfind":
 		f.finds(argv, r)
 	default:
@@ -82,8 +91,9 @@ func (f *finder) wrapped(w wrapper, argv []word, r run) {
 			rest = rest[1:]
 		case isFlag(first) && slices.Contains(w.looks, first.text):
 			return
-		case isFlag(first) && (first.text == "-S" || strings.HasPrefix(first.text, "--split-string")) && argv[0].meets("env|*/env") == yes:
-			f.text(joined(rest[1:]), r)
+		case isFlag(first) && argv[0].meets("env|*/env") == yes && isSplit(first.text):
+			text, _ := split(first.text, rest[1:])
+			f.text(text, r)
 			return
 		case isFlag(first) && slices.Contains(w.values, first.text):
 			rest = rest[min(2, len(rest)):]
@@ -99,6 +109,11 @@ func (f *finder) wrapped(w wrapper, argv []word, r run) {
 	}
 	if w.adds && len(rest) > 0 {
 		rest = append(slices.Clone(rest), word{splits: true})
+		for i, w := range rest {
+			if w.known && strings.Contains(w.text, "{}") {
+				rest[i] = word{}
+			}
+		}
 	}
 	f.run(rest, r)
 }
