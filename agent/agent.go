@@ -109,7 +109,7 @@ func (a *Agent) newRun(task Task) *run {
 		window:   window.New(limits.ContextTokens),
 		phase:    phases{now: PhaseLocate},
 		stuck:    stuck.New(),
-		ids:      newIDs(),
+		ids:      model.NewCallIDs(),
 		proofs:   make(map[string]proof),
 		syntax:   make(map[string]string),
 		used:     make(map[string]bool),

@@ -64,7 +64,7 @@ func (r *run) send(ctx context.Context, role Role, req model.Request) (model.Res
 	if err != nil {
 		return model.Response{}, fmt.Errorf("asking the model: %w", err)
 	}
-	r.ids.fix(&reply.Message)
+	r.ids.Fix(&reply.Message)
 	r.out.Usage = r.out.Usage.Add(reply.Usage)
 	r.out.CostMicroUSD += reply.CostMicroUSD
 	return reply, r.record(ctx, Entry{Kind: EntryReply, Reply: &reply})

@@ -110,7 +110,7 @@ func (r *run) liftEdits(reply *model.Response) {
 		name, args := e.Call()
 		lifted.Parts = append(lifted.Parts, model.Part{Kind: model.PartToolCall, Call: &model.ToolCall{Name: name, Arguments: args}})
 	}
-	r.ids.fix(&lifted)
+	r.ids.Fix(&lifted)
 	reply.Message.Parts = append(reply.Message.Parts, lifted.Parts...)
 }
 

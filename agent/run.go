@@ -43,7 +43,7 @@ type run struct {
 	window  *window.Window // what the model sees; the journal has the whole
 	phase   phases
 	stuck   *stuck.Detector
-	ids     *ids
+	ids     *model.CallIDs // over the whole run, also what a compaction left out
 	out     Outcome
 
 	tree     string          // the work tree's name now

@@ -30,6 +30,32 @@ func LegalCallID(id string) bool {
 // that could be used. Protocols that pair by order leave such an id out.
 func MadeCallID(id string) bool { return strings.HasPrefix(id, madePrefix) }
 
+// CallIDs makes the calls of a transcript tell apart: servers leave ids out,
+// repeat them, or use characters that others refuse. It is for one goroutine.
+type CallIDs struct {
+	seen map[string]bool
+	next int
+}
+
+// NewCallIDs knows no ids yet.
+func NewCallIDs() *CallIDs { return &CallIDs{seen: make(map[string]bool)} }
+
+// Fix gives every call of m an id that is legal and that no call before had.
+func (c *CallIDs) Fix(m *Message) {
+	for i, p := range m.Parts {
+		if p.Kind != PartToolCall || p.Call == nil {
+			continue
+		}
+		call := *p.Call
+		for !LegalCallID(call.ID) || c.seen[call.ID] {
+			c.next++
+			call.ID = fmt.Sprintf("%s%d", madePrefix, c.next)
+		}
+		c.seen[call.ID] = true
+		m.Parts[i].Call = &call
+	}
+}
+
 // FixCallIDs gives every call of m an id that is legal and new in before. The
 // ids depend on nothing but the arguments, so that a request that is sent
 // again gets the same ones.
@@ -37,25 +63,12 @@ func FixCallIDs(m *Message, before []Message) {
 	if len(m.Calls()) == 0 {
 		return
 	}
-	seen, next := make(map[string]bool), 0
+	ids := NewCallIDs()
 	for _, old := range before {
-		for _, p := range old.Parts {
-			if p.Kind == PartToolCall && p.Call != nil {
-				seen[p.Call.ID] = true
-				next++
-			}
+		for _, c := range old.Calls() {
+			ids.seen[c.ID] = true
+			ids.next++
 		}
 	}
-	for i, p := range m.Parts {
-		if p.Kind != PartToolCall || p.Call == nil {
-			continue
-		}
-		call := *p.Call
-		for !LegalCallID(call.ID) || seen[call.ID] {
-			next++
-			call.ID = fmt.Sprintf("%s%d", madePrefix, next)
-		}
-		seen[call.ID] = true
-		m.Parts[i].Call = &call
-	}
+	ids.Fix(m)
 }
