@@ -128,7 +128,7 @@ func (r *run) summarise(ctx context.Context, tail int) string {
 	req := model.Request{
 		System:          []string{summaryPrompt},
 		Messages:        []model.Message{model.Text(model.RoleUser, text)},
-		MaxOutputTokens: min(r.limits.MaxOutputTokens, max(int(float64(most)/window.BytesPerToken), minSummaryTokens)),
+		MaxOutputTokens: min(r.limits.MaxOutputTokens, max(int(float64(most)/model.BytesPerToken), minSummaryTokens)),
 	}
 	reply, err := r.send(ctx, RoleSummarise, req)
 	if err != nil {

@@ -4,8 +4,10 @@ package model
 // where every letter is three bytes long, as in Chinese, Japanese and Korean
 // (RUNTIME 1.3). Kept times ten.
 const (
-	latinBytes = 35
-	wideBytes  = 25
+	// BytesPerToken is the first of them, for whoever turns tokens into room.
+	BytesPerToken = 3.5
+	latinBytes    = 35
+	wideBytes     = 25
 	// perItem is what a message, part or tool costs beside its text.
 	perItem = 4
 )
@@ -24,17 +26,30 @@ func EstimateTokens(text string) int {
 
 // EstimateRequest guesses how many tokens a request has.
 func EstimateRequest(req Request) int {
+	sum := EstimateFixed(req.System, req.Tools)
+	for _, m := range req.Messages {
+		sum += EstimateMessage(m)
+	}
+	return sum
+}
+
+// EstimateFixed guesses how many tokens stand ahead of a transcript.
+func EstimateFixed(system []string, tools []ToolSpec) int {
 	sum := 0
-	for _, s := range req.System {
+	for _, s := range system {
 		sum += EstimateTokens(s)
 	}
-	for _, t := range req.Tools {
+	for _, t := range tools {
 		sum += perItem + EstimateTokens(t.Name) + EstimateTokens(t.Description) + EstimateTokens(string(t.Schema))
 	}
-	for _, m := range req.Messages {
-		for _, p := range m.Parts {
-			sum += perItem + estimatePart(p)
-		}
+	return sum
+}
+
+// EstimateMessage guesses how many tokens a message has.
+func EstimateMessage(m Message) int {
+	sum := 0
+	for _, p := range m.Parts {
+		sum += perItem + estimatePart(p)
 	}
 	return sum
 }

@@ -34,9 +34,6 @@ type Report struct {
 	Dropped []model.ToolCall
 }
 
-// Enough says that at least a tenth was freed; less counts as a failure.
-func (r Report) Enough() bool { return r.Before-r.After >= r.Before/10 && r.After < r.Before }
-
 // The sizes of [StepShorten]: the first and last lines that stay of an old result.
 const (
 	oldHeadLines = 20
@@ -139,7 +136,7 @@ func (p *pass) each(f func(at int, call model.ToolCall, text string) (string, bo
 
 func (w *Window) replace(i int, m model.Message) {
 	w.total -= w.sizes[i]
-	w.messages[i], w.sizes[i] = m, measure(m)
+	w.messages[i], w.sizes[i] = m, float64(model.EstimateMessage(m))
 	w.total += w.sizes[i]
 }
 

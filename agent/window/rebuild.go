@@ -47,7 +47,7 @@ func (w *Window) Rebuild(step Step, head []model.Message, from int) Report {
 	w.messages = slices.Concat(head, w.messages[from:])
 	w.sizes, w.total, w.reported = make([]float64, len(w.messages)), 0, 0
 	for i, m := range w.messages {
-		w.sizes[i] = measure(m)
+		w.sizes[i] = float64(model.EstimateMessage(m))
 		w.total += w.sizes[i]
 	}
 	report.After = w.Tokens()

@@ -23,23 +23,17 @@ import (
 
 // The shares and sizes of RUNTIME 1.3 and 1.4. Shares are of the usable window.
 const (
-	// BytesPerToken is the estimate for text and code, BytesPerTokenCJK the
-	// one for Chinese, Japanese and Korean.
-	BytesPerToken    = 3.5
-	BytesPerTokenCJK = 2.5
-	TriggerShare     = 0.75 // compact above it
-	TargetShare      = 0.40 // stop compacting below it
-	SummariseShare   = 0.55 // below it a summary, which costs a request, can wait
-	ItemShare        = 0.25 // the most one result may take
-	ReplyShare       = 0.40 // the most that all results of one reply may take
-	FixedShare       = 0.15 // the most that instructions, task and map may take
-	PinnedShare      = 0.20 // the most that quoted code may take after a compaction
-	SummaryShare     = 0.08 // the most a summary may take
-	KeepShare        = 0.25 // what a summary leaves of the transcript as it is
-	minReserve       = 16_000
-	reserveShare     = 0.10
-	// partOverhead is what roles, ids and separators cost per part, in tokens.
-	partOverhead = 8
+	TriggerShare   = 0.75 // compact above it
+	TargetShare    = 0.40 // stop compacting below it
+	SummariseShare = 0.55 // below it a summary, which costs a request, can wait
+	ItemShare      = 0.25 // the most one result may take
+	ReplyShare     = 0.40 // the most that all results of one reply may take
+	FixedShare     = 0.15 // the most that instructions, task and map may take
+	PinnedShare    = 0.20 // the most that quoted code may take after a compaction
+	SummaryShare   = 0.08 // the most a summary may take
+	KeepShare      = 0.25 // what a summary leaves of the transcript as it is
+	minReserve     = 16_000
+	reserveShare   = 0.10
 )
 
 // Window is the transcript of one run and its measure. It is for one goroutine.
@@ -72,18 +66,12 @@ func (w *Window) resize(tokens int) {
 
 // SetFixed tells what stands before the transcript in every request.
 func (w *Window) SetFixed(system []string, tools []model.ToolSpec) {
-	w.fixed = 0
-	for _, s := range system {
-		w.fixed += tokens(s)
-	}
-	for _, t := range tools {
-		w.fixed += tokens(t.Name) + tokens(t.Description) + float64(len(t.Schema))/BytesPerToken
-	}
+	w.fixed = float64(model.EstimateFixed(system, tools))
 }
 
 // Append adds a message to the transcript.
 func (w *Window) Append(m model.Message) {
-	size := measure(m)
+	size := float64(model.EstimateMessage(m))
 	w.messages = append(w.messages, m)
 	w.sizes = append(w.sizes, size)
 	w.total += size
@@ -97,7 +85,9 @@ func (w *Window) Messages() []model.Message { return w.messages }
 func (w *Window) Usable() int { return w.usable }
 
 // Bytes is how many bytes of text fit into a share of the window.
-func (w *Window) Bytes(share float64) int { return int(float64(w.usable) * share * BytesPerToken) }
+func (w *Window) Bytes(share float64) int {
+	return int(float64(w.usable) * share * model.BytesPerToken)
+}
 
 // ItemBytes is how many bytes one tool result may bring in.
 func (w *Window) ItemBytes() int { return w.Bytes(ItemShare) }
@@ -161,32 +151,4 @@ func (w *Window) Roomy() bool { return w.Tokens() <= w.filled(SummariseShare) }
 func (w *Window) filled(share float64) int {
 	fixed := min(w.fixed*w.factor, float64(w.usable))
 	return int(fixed + (float64(w.usable)-fixed)*share)
-}
-
-func measure(m model.Message) float64 {
-	n := 0.0
-	for _, p := range m.Parts {
-		n += tokens(p.Text) + partOverhead
-		if p.Thinking != nil {
-			n += float64(len(p.Thinking.Data)) / BytesPerToken
-		}
-		if p.Call != nil {
-			n += float64(len(p.Call.Name)+len(p.Call.Arguments)) / BytesPerToken
-		}
-		if p.Result != nil {
-			n += tokens(p.Result.Text)
-		}
-	}
-	return n
-}
-
-// tokens estimates a text.
-func tokens(s string) float64 {
-	cjk := 0
-	for i := 0; i < len(s); i++ {
-		if c := s[i]; c >= 0xe3 && c <= 0xed { // leads U+3000 to U+DFFF
-			cjk += 3
-		}
-	}
-	return float64(len(s)-cjk)/BytesPerToken + float64(cjk)/BytesPerTokenCJK
 }
