@@ -1,17 +1,18 @@
 package bench_test
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"syscall"
 	"testing"
 	"time"
 
 	"github.com/greenwright/greenwright/agent/model/modeltest"
+	"github.com/greenwright/greenwright/cmd/internal/proctest"
 )
 
 // The figures of other agents for the same scenario, measured on this kind of
@@ -31,7 +32,7 @@ const (
 // cost is what one run took.
 type cost struct {
 	cpu    time.Duration // of the program and all that it started
-	memory int64         // the largest of its processes, bytes
+	memory int64         // the program's peak, bytes
 	sent   int           // bytes of prompts
 	shared int           // of them, what the request before began with
 	wall   time.Duration
@@ -90,19 +91,23 @@ func toyFix(b *testing.B, bin string, turns int) cost {
 	cmd.Env = append(os.Environ(), "GREENWRIGHT_DATA_DIR="+dataDir(b), "GREENWRIGHT_MODEL=anthropic/scripted", "GREENWRIGHT_SANDBOX=bwrap",
 		"ANTHROPIC_BASE_URL="+server.URL(), "ANTHROPIC_API_KEY=scripted-key", "HOME="+b.TempDir())
 	start := time.Now()
-	out, err := cmd.CombinedOutput()
-	if err != nil {
-		b.Fatalf("%v\n%s", err, out)
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	if err := cmd.Start(); err != nil {
+		b.Fatal(err)
+	}
+	peak := proctest.Peak(cmd.Process.Pid)
+	err = cmd.Wait()
+	memory := peak()
+	if err != nil || memory == 0 {
+		b.Fatalf("%v, memory %d\n%s", err, memory, out.String())
 	}
 	wall := time.Since(start)
 	requests := server.Requests()
 	if len(requests) != turns || len(server.Violations()) > 0 {
-		b.Fatalf("%d requests of %d, %v\n%s", len(requests), turns, server.Violations(), out)
+		b.Fatalf("%d requests of %d, %v\n%s", len(requests), turns, server.Violations(), out.String())
 	}
-	c := cost{cpu: cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime(), wall: wall}
-	if usage, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage); ok {
-		c.memory = usage.Maxrss << 10
-	}
+	c := cost{cpu: cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime(), wall: wall, memory: memory}
 	var last []byte
 	for _, r := range requests {
 		n := 0

@@ -6,14 +6,13 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/greenwright/greenwright/agent"
 	"github.com/greenwright/greenwright/agent/model"
 	"github.com/greenwright/greenwright/agent/model/modeltest"
+	"github.com/greenwright/greenwright/cmd/internal/proctest"
 	"github.com/greenwright/greenwright/sandbox/sandboxtest"
 )
 
@@ -67,7 +66,7 @@ func TestFloodStaysSmall(t *testing.T) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	peak := watchMemory(cmd.Process.Pid)
+	peak := proctest.Peak(cmd.Process.Pid)
 	err = cmd.Wait()
 	out, memory := said.Bytes(), peak()
 	if err != nil || len(*queue) != 0 {
@@ -84,34 +83,6 @@ func TestFloodStaysSmall(t *testing.T) {
 	if largest > mostTokens || memory > mostMemory || memory == 0 {
 		t.Errorf("the largest request has up to %d tokens, the worker had %d MB", largest, memory>>20)
 	}
-}
-
-// watchMemory looks at the peak of a process's memory while it runs; the
-// function that is returned gives it, in bytes. What wait4 tells of a child can be
-// its parent's: exec keeps the maximum of the memory that it leaves.
-func watchMemory(pid int) (peak func() int64) {
-	stop, done := make(chan struct{}), make(chan struct{})
-	var most int64
-	go func() {
-		defer close(done)
-		tick := time.NewTicker(10 * time.Millisecond)
-		defer tick.Stop()
-		for {
-			status, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
-			if _, rest, ok := strings.Cut(string(status), "VmHWM:"); ok {
-				fields := strings.Fields(rest)
-				if kb, err := strconv.ParseInt(fields[0], 10, 64); err == nil {
-					most = max(most, kb<<10)
-				}
-			}
-			select {
-			case <-stop:
-				return
-			case <-tick.C:
-			}
-		}
-	}()
-	return func() int64 { close(stop); <-done; return most }
 }
 
 // built is the program as people have it: a test's is 30 MB larger.
