@@ -11,6 +11,7 @@ import (
 
 	"github.com/greenwright/greenwright/sandbox/layout"
 
+	"github.com/greenwright/greenwright/agent/outline"
 	"github.com/greenwright/greenwright/agent/tool/symbols"
 	"github.com/greenwright/greenwright/jobs"
 	"github.com/greenwright/greenwright/jobs/actions"
@@ -56,6 +57,7 @@ type session struct {
 	rooms             int                 // opened so far
 	work              *room               // where the agent works
 	index             *symbols.Repository // the names in the work room's files
+	builder           *outline.Builder    // what it is made with
 	before, afterRuns []journal.CheckRan
 	who               []worker      // who works, in turn
 	spent             bool          // whether a model has been asked

@@ -10,6 +10,7 @@ import (
 
 	"github.com/greenwright/greenwright/agent"
 	"github.com/greenwright/greenwright/agent/model"
+	"github.com/greenwright/greenwright/agent/outline"
 	"github.com/greenwright/greenwright/agent/tool"
 	"github.com/greenwright/greenwright/agent/tool/process"
 	"github.com/greenwright/greenwright/agent/tool/symbols"
@@ -36,7 +37,10 @@ func (s *session) tools(ctx context.Context, who Choice, checks []model.Check) (
 	if err != nil {
 		return nil, nil, fmt.Errorf("opening the workspace: %w", err)
 	}
-	s.index = symbols.NewRepository(ws, nil)
+	if s.builder == nil { // its contents serve the next turn
+		s.builder = outline.NewBuilder(0, nil)
+	}
+	s.index = symbols.NewRepository(ws, s.builder)
 	commands := NewCommands(
 		func() string { return filepath.Join(s.dir, "outputs") },
 		func(context.Context) (sandbox.Sandbox, error) { return s.work.box, nil },
