@@ -10,10 +10,8 @@ import (
 	"path/filepath"
 
 	"github.com/greenwright/greenwright/cmd/internal/config"
-	"github.com/greenwright/greenwright/jobs/runner"
 	"github.com/greenwright/greenwright/sandbox"
 	"github.com/greenwright/greenwright/sandbox/egress"
-	"github.com/greenwright/greenwright/sandbox/layout"
 	"github.com/greenwright/greenwright/vcs"
 )
 
@@ -30,55 +28,13 @@ type ExecOptions struct {
 
 // Exec runs it, in the sandbox that a run would get.
 func Exec(ctx context.Context, cfg config.Config, opts ExecOptions, log *slog.Logger) (res sandbox.Result, err error) {
-	d, err := makeDirs(cfg.DataDir)
+	h := &handBox{cfg: cfg, opts: opts, log: log}
+	defer func() { err = errors.Join(err, h.close(ctx)) }()
+	box, err := h.started(ctx)
 	if err != nil {
 		return res, err
 	}
-	ws, places, err := namedWorkspace(opts.Workspace, d)
-	if err != nil {
-		return res, err
-	}
-	defer leavePlaces(places)
-	opts.Workspace = ws
-	driver, err := boxDriver(ctx, cfg.Sandbox, d.sandbox, log)
-	if err != nil {
-		return res, err
-	}
-	dir, err := os.MkdirTemp(d.runs, "exec-")
-	if err != nil {
-		return res, fmt.Errorf("making a directory: %w", err)
-	}
-	held, err := runner.HoldDir(dir) // a worker that starts sweeps what nobody holds
-	if err != nil {
-		return res, err
-	}
-	defer func() { err = errors.Join(err, layout.RemoveTree(dir), held.Close()) }()
-	spec, release, err := execSpec(ctx, cfg, opts, d, dir, log)
-	if err != nil {
-		return res, err
-	}
-	defer release()
-	return execIn(ctx, driver, spec, d, opts.Cmd)
-}
-
-// execIn lends the workspace to the sandbox's account for as long as the
-// command runs.
-func execIn(ctx context.Context, driver sandbox.Driver, spec sandbox.Spec, d dirs, cmd sandbox.Cmd) (res sandbox.Result, err error) {
-	lent, err := lend(filepath.Join(d.sandbox, "lent"), spec.Workspace)
-	if err != nil {
-		return res, err
-	}
-	defer func() { err = errors.Join(err, lent.takeBack()) }()
-	box, err := driver.Start(ctx, spec)
-	if err != nil {
-		return res, err
-	}
-	defer func() { err = errors.Join(err, box.Close(context.WithoutCancel(ctx))) }()
-	uid, _ := box.Owner()
-	if err := lent.give(uid); err != nil {
-		return res, err
-	}
-	return box.Exec(ctx, cmd)
+	return box.Exec(ctx, opts.Cmd)
 }
 
 // execSpec puts the parts together; release gives the image back.

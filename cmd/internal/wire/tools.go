@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
-	"sync"
 
 	"github.com/greenwright/greenwright/agent/tool"
 	"github.com/greenwright/greenwright/agent/tool/process"
@@ -16,7 +15,6 @@ import (
 	"github.com/greenwright/greenwright/cmd/internal/config"
 	"github.com/greenwright/greenwright/jobs/runner"
 	"github.com/greenwright/greenwright/sandbox"
-	"github.com/greenwright/greenwright/sandbox/layout"
 	"github.com/greenwright/greenwright/vcs"
 )
 
@@ -69,8 +67,10 @@ func OpenTools(cfg config.Config, opts ToolOptions, log *slog.Logger) (*Tools, e
 	if opts.AssumeRead {
 		ws.Reads().AssumeAll()
 	}
-	box := &handBox{cfg: cfg, dir: opts.Workspace, log: log}
-	commands := runner.NewCommands(box.outputs, box.started)
+	box := &handBox{cfg: cfg, opts: ExecOptions{Workspace: opts.Workspace}, log: log}
+	commands := runner.NewCommands(box.outputs, func(ctx context.Context) (sandbox.Sandbox, error) {
+		return box.started(context.WithoutCancel(ctx)) // it outlives the call that needs it first
+	})
 	t := &Tools{ws: ws, box: box, processes: process.New(commands)}
 	parts := toolbox.Parts{Workspace: ws, Executor: commands, Processes: t.processes.Tools(), Format: toolbox.FormatAll}
 	if _, err := os.Lstat(filepath.Join(opts.Workspace, ".git")); err == nil {
@@ -104,94 +104,4 @@ func (t *Tools) Close(ctx context.Context) error {
 		defer t.side.close()
 	}
 	return errors.Join(t.box.close(ctx), t.ws.Close())
-}
-
-// handBox is a sandbox over a directory that starts with the first command.
-type handBox struct {
-	cfg config.Config
-	dir string
-	log *slog.Logger
-
-	mu      sync.Mutex // guards box, scratch and what its end undoes
-	box     sandbox.Sandbox
-	scratch string // a directory of the run's
-	undo    []func(context.Context) error
-	cause   error // why it did not start
-}
-
-// outputs is where whole outputs are kept, once it has started.
-func (h *handBox) outputs() string {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return filepath.Join(h.scratch, "outputs")
-}
-
-func (h *handBox) started(ctx context.Context) (sandbox.Sandbox, error) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.box == nil && h.cause == nil {
-		h.cause = h.start(context.WithoutCancel(ctx))
-	}
-	return h.box, h.cause
-}
-
-// start is the way of `sandbox exec`, for more than one command.
-func (h *handBox) start(ctx context.Context) error {
-	d, err := makeDirs(h.cfg.DataDir)
-	if err != nil {
-		return err
-	}
-	ws, places, err := namedWorkspace(h.dir, d)
-	if err != nil {
-		return err
-	}
-	h.later(func(context.Context) error { leavePlaces(places); return nil })
-	driver, err := boxDriver(ctx, h.cfg.Sandbox, d.sandbox, h.log)
-	if err != nil {
-		return err
-	}
-	dir, err := os.MkdirTemp(d.runs, "tool-")
-	if err != nil {
-		return fmt.Errorf("making a directory: %w", err)
-	}
-	held, err := runner.HoldDir(dir) // a worker that starts sweeps what nobody holds
-	if err != nil {
-		return err
-	}
-	h.later(func(context.Context) error { return errors.Join(layout.RemoveTree(dir), held.Close()) })
-	spec, release, err := execSpec(ctx, h.cfg, ExecOptions{Workspace: ws}, d, dir, h.log)
-	if err != nil {
-		return err
-	}
-	h.later(func(context.Context) error { release(); return nil })
-	lent, err := lend(filepath.Join(d.sandbox, "lent"), spec.Workspace)
-	if err != nil {
-		return err
-	}
-	h.later(func(context.Context) error { return lent.takeBack() })
-	box, err := driver.Start(ctx, spec)
-	if err != nil {
-		return err
-	}
-	h.later(box.Close)
-	uid, _ := box.Owner()
-	if err := lent.give(uid); err != nil {
-		return err
-	}
-	h.box, h.scratch = box, dir
-	return nil
-}
-
-func (h *handBox) later(undo func(context.Context) error) { h.undo = append(h.undo, undo) }
-
-// close undoes everything, the latest first.
-func (h *handBox) close(ctx context.Context) error {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	var faults []error
-	for i := len(h.undo) - 1; i >= 0; i-- {
-		faults = append(faults, h.undo[i](context.WithoutCancel(ctx)))
-	}
-	h.undo, h.box = nil, nil
-	return errors.Join(faults...)
 }
