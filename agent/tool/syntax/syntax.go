@@ -47,9 +47,6 @@ func Check(path string, body []byte) []Fault {
 	return run(path, body, languageOf(path, body))
 }
 
-// Checked says whether a file of this name is looked at.
-func Checked(path string) bool { return languageOf(path, nil) != nil }
-
 func run(path string, body []byte, check checker) []Fault {
 	if check == nil || len(body) > MaxBytes {
 		return nil
