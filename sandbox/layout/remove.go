@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"strconv"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -22,14 +23,23 @@ const (
 	idlePasses = 10
 	// batch is how many names are read at once.
 	batch = 1024
+	// patience is when it gives up. Ten million files take two or three minutes;
+	// a directory that is written to as fast as it is emptied has no end.
+	patience = 5 * time.Minute
 )
+
+// errWritten is a tree that grows as fast as it is removed.
+var errWritten = errors.New("something still writes to it")
 
 // RemoveTree removes a tree that commands have written, however deep it is,
 // also directories that they left without permissions (Go's module cache is
 // read-only). It follows no link and needs few descriptors. A tree that is not
-// there is no error; one that something still writes to may be.
-func RemoveTree(path string) error {
-	r := remover{mark: ".removed-" + rand.Text() + "-"}
+// there is no error; one that something still writes to may be, after five
+// minutes at the latest.
+func RemoveTree(path string) error { return removeTree(path, patience) }
+
+func removeTree(path string, patience time.Duration) error {
+	r := remover{mark: ".removed-" + rand.Text() + "-", until: time.Now().Add(patience)}
 	for idle := 0; ; {
 		moved := r.moved
 		err := r.pass(path)
@@ -50,6 +60,7 @@ type remover struct {
 	mark  string // begins the names of what was moved to the top
 	moved int
 	top   int // descriptor
+	until time.Time
 }
 
 // pass removes what it can; a tree that is not empty after it is ENOTEMPTY.
@@ -70,12 +81,15 @@ func (r *remover) pass(path string) error {
 }
 
 // clear empties a directory and closes it. Of its errors it gives the first,
-// and goes on with the rest.
+// and goes on with the rest while there is time.
 func (r *remover) clear(fd, depth int) error {
 	dir := os.NewFile(uintptr(fd), "directory")
 	defer func() { _ = dir.Close() }()
 	var first error
 	for {
+		if time.Now().After(r.until) {
+			return errWritten
+		}
 		names, err := dir.Readdirnames(batch)
 		for _, name := range names {
 			if err := r.remove(fd, name, depth); err != nil && first == nil && !errors.Is(err, fs.ErrNotExist) {

@@ -8,8 +8,10 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"sync"
 	"syscall"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -141,27 +143,40 @@ func TestRemoveTreeThatIsDeep(t *testing.T) {
 	}
 }
 
-// TestRemoveTreeThatIsWrittenTo: it ends, and goes once the writing does.
+// TestRemoveTreeThatIsWrittenTo: faster than it can be removed. Removing ends,
+// and the tree goes once the writing does.
 func TestRemoveTreeThatIsWrittenTo(t *testing.T) {
 	tree := filepath.Join(t.TempDir(), "tree")
 	must(t, os.MkdirAll(filepath.Join(tree, "a", "b"), 0o700))
-	quit, done := make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(done)
-		for i := 0; ; i++ {
-			select {
-			case <-quit:
-				return
-			default:
+	quit := make(chan struct{})
+	var writers sync.WaitGroup
+	for w := range 8 {
+		writers.Go(func() {
+			for i := 0; ; i++ {
+				select {
+				case <-quit:
+					return
+				default:
+				}
+				name := strconv.Itoa(w) + "-" + strconv.Itoa(i)
+				_ = os.MkdirAll(filepath.Join(tree, "a", "b", name), 0o700)
+				_ = os.WriteFile(filepath.Join(tree, name), nil, 0o600)
 			}
-			_ = os.MkdirAll(filepath.Join(tree, "a", "b", strconv.Itoa(i)), 0o700)
-			_ = os.WriteFile(filepath.Join(tree, strconv.Itoa(i)), nil, 0o600)
+		})
+	}
+	for ahead := filepath.Join(tree, "0-500"); ; time.Sleep(time.Millisecond) {
+		if _, err := os.Stat(ahead); err == nil {
+			break
 		}
-	}()
-	err := layout.RemoveTree(tree) // it may or may not win
-	t.Logf("while something writes: %v", err)
+	}
+	began := time.Now()
+	err := layout.RemoveTreeFor(tree, time.Second) // it may or may not win
+	t.Logf("while something writes, after %v: %v", time.Since(began).Round(time.Millisecond), err)
+	if took := time.Since(began); took > time.Minute {
+		t.Errorf("it took %v", took)
+	}
 	close(quit)
-	<-done
+	writers.Wait()
 	must(t, layout.RemoveTree(tree))
 	gone(t, tree)
 }

@@ -1,0 +1,4 @@
+package layout
+
+// RemoveTreeFor is RemoveTree with less patience.
+var RemoveTreeFor = removeTree
