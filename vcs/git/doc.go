@@ -16,6 +16,9 @@
 //   - [Snapshots] keep a workspace's files as they are on disk, in a store of
 //     their own; a restore writes and removes through no link, touches only
 //     what differs, and destroys nothing that it does not hold.
+//   - What comes back from a bucket ([Snapshots.Import], [Mirror.Unbundle]) is
+//     as hostile as a workspace: it is checked whole, within limits, before
+//     anything is written.
 //   - A push never forces: the remote must be where the caller expects it,
 //     the commit must descend from there, and the remote is read back.
 //

@@ -21,37 +21,65 @@ type storedMirror struct {
 	used time.Time
 }
 
+// StoredMirror is a mirror on disk.
+type StoredMirror struct {
+	Name  string    `json:"name"` // below the store's directory
+	Bytes int64     `json:"bytes"`
+	Used  time.Time `json:"used"` // last
+}
+
 // Prune removes the least recently used mirrors until all of them together
 // fit Config.MaxBytes. Mirrors in use, here or in another process, stay.
 func (s *Store) Prune(ctx context.Context) error {
-	if err := s.sweepPacks(); err != nil {
-		return err
+	_, err := s.PruneUnused(ctx, time.Time{}, false)
+	return err
+}
+
+// PruneUnused is Prune that also removes mirrors that were last used before
+// some time, and gives what went, also after an error. A dry run removes
+// nothing and gives what would go.
+func (s *Store) PruneUnused(ctx context.Context, before time.Time, dry bool) ([]StoredMirror, error) {
+	if !dry {
+		if err := s.sweepPacks(); err != nil {
+			return nil, err
+		}
 	}
 	all, err := s.mirrors(ctx)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	var total int64
 	for _, sm := range all {
 		total += sm.size
 	}
 	slices.SortFunc(all, func(a, b storedMirror) int { return cmp.Or(a.used.Compare(b.used), cmp.Compare(a.dir, b.dir)) })
+	var out []StoredMirror
 	for _, sm := range all {
-		if total <= s.cfg.MaxBytes {
-			return nil
+		if total <= s.cfg.MaxBytes && !sm.used.Before(before) {
+			break
 		}
 		if err := ctx.Err(); err != nil {
-			return err
+			return out, err
 		}
-		gone, err := s.pruneOne(sm)
+		gone, err := s.pruneOne(sm, dry)
 		if err != nil {
-			return err
+			return out, err
 		}
 		if gone {
 			total -= sm.size
+			out = append(out, StoredMirror{Name: s.rel(sm.dir), Bytes: sm.size, Used: sm.used})
 		}
 	}
-	return nil
+	return out, nil
+}
+
+// rel is a mirror's name for people.
+func (s *Store) rel(dir string) string {
+	rel, err := filepath.Rel(s.cfg.Dir, dir)
+	if err != nil {
+		return dir
+	}
+	return strings.TrimSuffix(rel, mirrorSuffix)
 }
 
 // packRoom names the directories in which packs for workspaces are made;
@@ -77,7 +105,9 @@ func (s *Store) sweepPacks() error {
 	return nil
 }
 
-func (s *Store) pruneOne(sm storedMirror) (bool, error) {
+// pruneOne removes a mirror that nobody uses; a dry run only sees whether it
+// could.
+func (s *Store) pruneOne(sm storedMirror, dry bool) (bool, error) {
 	m := &Mirror{store: s, dir: sm.dir}
 	var held []*fileLock
 	defer func() {
@@ -95,8 +125,10 @@ func (s *Store) pruneOne(sm storedMirror) (bool, error) {
 		}
 		held = append(held, l)
 	}
-	rel, _ := filepath.Rel(s.cfg.Dir, sm.dir)
-	s.log.Info("pruning mirror", "mirror", rel, "bytes", sm.size)
+	if dry {
+		return true, nil
+	}
+	s.log.Info("pruning mirror", "mirror", s.rel(sm.dir), "bytes", sm.size)
 	return true, m.remove()
 }
 

@@ -44,6 +44,10 @@ type SnapshotOptions struct {
 	// Keep is how many snapshots are kept; 50. Beyond it every second of the
 	// older half goes, never the first.
 	Keep int
+	// Series goes into new ids, so that two workers that both believe they own
+	// a run never give the same one: up to 20 of a-z and 0-9, for instance the
+	// token of a lease. Empty for none.
+	Series string
 }
 
 func (o SnapshotOptions) withDefaults() SnapshotOptions {
@@ -96,6 +100,7 @@ type Snapshots struct {
 	start   map[string]node
 	list    []*kept // oldest first
 	serial  int
+	exports *exports // nil before the first
 	closed  bool
 }
 
@@ -121,6 +126,9 @@ func (w *Workspace) Snapshots(ctx context.Context, opts SnapshotOptions) (*Snaps
 	}
 	if opts.Dir == "" {
 		return nil, fmt.Errorf("%w: no directory for snapshots", vcs.ErrInvalid)
+	}
+	if !snapshotID.MatchString(s.id(1)) {
+		return nil, fmt.Errorf("%w: series %q of snapshots", vcs.ErrInvalid, opts.Series)
 	}
 	dir, err := filepath.Abs(opts.Dir)
 	if err != nil {
@@ -188,10 +196,17 @@ func (s *Snapshots) add(st *state, label string) string {
 		return last.ID
 	}
 	s.serial++
-	id := "s" + strconv.Itoa(s.serial)
+	id := s.id(s.serial)
 	s.list = append(s.list, &kept{Snapshot: Snapshot{ID: id, Label: label, Left: st.someLeft()}, changed: changed})
 	s.thin()
 	return id
+}
+
+func (s *Snapshots) id(n int) string {
+	if s.opts.Series == "" {
+		return "s" + strconv.Itoa(n)
+	}
+	return "s" + strconv.Itoa(n) + "-" + s.opts.Series
 }
 
 // thin drops every second of the older half, but the first.

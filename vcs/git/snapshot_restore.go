@@ -41,6 +41,17 @@ type Restored struct {
 // Errors: vcs.ErrNotFound for an id that is not kept, or a path that neither
 // state has; vcs.ErrInvalid for a path that is none.
 func (s *Snapshots) Restore(ctx context.Context, id string, paths []string) (Restored, error) {
+	return s.restore(ctx, id, paths, true)
+}
+
+// Resume is Restore of everything in a workspace that was just checked out: the
+// state before is not kept, since it can be made again, and Restored.Before is
+// empty.
+func (s *Snapshots) Resume(ctx context.Context, id string) (Restored, error) {
+	return s.restore(ctx, id, nil, false)
+}
+
+func (s *Snapshots) restore(ctx context.Context, id string, paths []string, keep bool) (Restored, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, p := range paths {
@@ -60,7 +71,10 @@ func (s *Snapshots) Restore(ctx context.Context, id string, paths []string) (Res
 	if err := s.have(k, now, paths); err != nil {
 		return Restored{}, err
 	}
-	out := Restored{Before: s.add(now, "before restoring "+id)}
+	var out Restored
+	if keep {
+		out.Before = s.add(now, "before restoring "+id)
+	}
 	s.w.mu.Lock()
 	defer s.w.mu.Unlock()
 	root, err := os.OpenRoot(s.w.dir)
