@@ -5,10 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/greenwright/greenwright/agent/model"
-	"github.com/greenwright/greenwright/agent/stuck"
 	"github.com/greenwright/greenwright/agent/tool"
 	"github.com/greenwright/greenwright/agent/tool/ask"
 	"github.com/greenwright/greenwright/agent/tool/edit"
@@ -17,29 +15,6 @@ import (
 	"github.com/greenwright/greenwright/agent/tool/shell"
 )
 
-// proof is the last run of a verifying command and the tree it left.
-type proof struct {
-	cause    tool.Cause
-	exitCode int
-	tree     string
-	output   string // its end, when it was not green
-}
-
-func (p proof) green() bool { return p.cause == tool.CauseExited && p.exitCode == 0 }
-
-// how is how it ended, in words.
-func (p proof) how() string {
-	if p.cause != tool.CauseExited {
-		return "ended: " + string(p.cause)
-	}
-	return fmt.Sprintf("exit code %d", p.exitCode)
-}
-
-// identify tells checks apart: names may repeat.
-func identify(c model.Check) string {
-	return strings.Trim(c.Dir, "/") + "\x00" + strings.Join(strings.Fields(c.Command), " ")
-}
-
 // after does what follows from a result: the tree is named anew, plan, proofs
 // and submission are taken, circles are looked for.
 func (r *run) after(ctx context.Context, c model.ToolCall, res *tool.Result, before string) error {
@@ -47,33 +22,99 @@ func (r *run) after(ctx context.Context, c model.ToolCall, res *tool.Result, bef
 	if effect == tool.EffectWrite || effect == tool.EffectExec {
 		r.refreshTree(ctx, len(res.Effects) > 0)
 	}
-	r.used[c.Name] = true
-	if r.tree != before {
-		r.changed(c, effect)
-	}
+	r.touched(c, before)
 	switch data := res.Data.(type) {
-	case plan.Plan:
-		r.plan, r.out.Plan = data, data.Items
-		r.phase.planned()
 	case shell.Run:
 		r.prove(data)
 	case []shell.Run:
 		for _, ran := range data {
 			r.prove(ran)
 		}
+	case finish.Submission:
+		return r.submit(ctx, data, res)
+	}
+	r.heed(*res)
+	r.lookForCircles(c, res, before)
+	return nil
+}
+
+// adopt does what follows from a call that a worker before has run, from its
+// record.
+func (r *run) adopt(c model.ToolCall, rec *CallRecord, before string) error {
+	res := *rec.Result
+	res.Data = decodeData(c.Name, res.Data)
+	if effect := r.effect(c); (effect == tool.EffectWrite || effect == tool.EffectExec) && len(res.Effects) > 0 {
+		r.writes++
+	}
+	if rec.Verdict != nil {
+		r.touched(c, before)
+		r.adoptChecks()
+		r.tree = rec.Tree
+		return r.heedVerdict(*rec.Verdict, res)
+	}
+	r.tree = rec.Tree
+	r.touched(c, before)
+	for _, p := range rec.Proved {
+		r.proved(p)
+	}
+	r.heed(res)
+	r.lookForCircles(c, &res, before)
+	return nil
+}
+
+// touched notes that a tool ran, and what it means if the tree has changed.
+func (r *run) touched(c model.ToolCall, before string) {
+	r.used[c.Name] = true
+	if r.tree != before {
+		r.changed(c, r.effect(c))
+	}
+}
+
+// heed takes what a result says besides its text.
+func (r *run) heed(res tool.Result) {
+	switch data := res.Data.(type) {
+	case plan.Plan:
+		r.plan, r.out.Plan = data, data.Items
+		r.phase.planned()
 	case edit.Edited:
 		r.noteSyntax(res.Effects, data)
 	case ask.Question:
 		r.out.Question = data.Text
 		r.end(StateAsked, "the agent asks a person")
-	case finish.Submission:
-		return r.submit(ctx, data, res)
 	}
-	if res.Code == tool.CodeApprovalNeeded {
-		r.end(StateAwaitingApproval, res.Message)
+}
+
+// decodeData gives the Data of a recorded result the type that its tool gives
+// it; of tools whose Data nothing follows from it stays as it is. To add a
+// tool to whose Data the loop listens: a case here and one in heed.
+func decodeData(name string, data any) any {
+	switch name {
+	case plan.Name:
+		return decoded[plan.Plan](data)
+	case ask.Name:
+		return decoded[ask.Question](data)
+	case finish.Name:
+		return decoded[finish.Submission](data)
+	case "edit_file", "apply_patch", "write_file", "move_file", "delete_file":
+		return decoded[edit.Edited](data)
 	}
-	r.lookForCircles(c, res, before)
-	return nil
+	return data
+}
+
+// decoded is generic JSON as a T; what is none stays as it is.
+func decoded[T any](data any) any {
+	if data == nil {
+		return nil
+	}
+	raw, err := json.Marshal(data)
+	if err != nil {
+		return data
+	}
+	var v T
+	if json.Unmarshal(raw, &v) != nil {
+		return data
+	}
+	return v
 }
 
 // changed is what a changed tree means. What a check leaves behind is no change
@@ -138,65 +179,6 @@ func (r *run) refreshTree(ctx context.Context, wrote bool) {
 	if wrote || r.tree == "" {
 		r.tree = fmt.Sprintf("unnamed-%d", r.writes)
 	}
-}
-
-// checks are the task's verifying commands and the one that the plan names.
-func (r *run) checks() []model.Check {
-	checks := r.task.Checks
-	for _, c := range checks {
-		if sameCommand(c.Command, r.plan.Check) {
-			return checks
-		}
-	}
-	if r.plan.Check == "" {
-		return checks
-	}
-	return append(checks[:len(checks):len(checks)], model.Check{Name: "the plan's check, " + r.plan.Check, Command: r.plan.Check})
-}
-
-// prove notes that a verifying command ran on the files as they are now. The
-// same failure whatever is changed sends the run back to look for the cause.
-func (r *run) prove(ran shell.Run) {
-	for _, c := range r.checks() {
-		if c.Unable != "" || !sameCommand(c.Command, ran.Command.Script) || strings.Trim(c.Dir, "/") != ran.Command.Dir {
-			continue
-		}
-		id := identify(c)
-		p := proof{cause: ran.Execution.Cause, exitCode: ran.Execution.ExitCode, tree: r.tree}
-		if r.edits > 0 && r.phase.now != PhaseLocate {
-			r.phase.enter(PhaseVerify)
-		}
-		if p.green() {
-			r.stuck.Passed(id)
-		} else {
-			p.output, _ = tool.Cut(tool.Clean(string(slices.Concat(ran.Execution.Head, ran.Execution.Tail))), checkTail, 0)
-			r.countFailure(c, id, p)
-		}
-		r.proofs[id] = p
-	}
-}
-
-// countFailure counts failures by the edits before them. Once for each check:
-// one that is red for another reason must not stop the work again and again.
-func (r *run) countFailure(c model.Check, id string, p proof) {
-	if r.edits == 0 || p.cause != tool.CauseExited || r.sentBack[id] {
-		return
-	}
-	if !r.stuck.Failed(id, p.output, fmt.Sprint(r.edits)) {
-		return
-	}
-	r.sentBack[id] = true
-	r.phase.back()
-	r.notices = append(r.notices, fmt.Sprintf("%s has failed in the same way after %d different changes, so the cause is "+
-		"not where you are changing things. Its output:\n%s\nLook for the cause again (who writes the value that is wrong? "+
-		"does the code that you changed run at all?), then write a new plan with update_plan: the edit tools are refused "+
-		"until then. If this failure is none of your task, say so in the plan.",
-		c.Name, stuck.SameFailures, quote("output of "+c.Name, "", p.output)))
-}
-
-// sameCommand compares scripts but for spacing.
-func sameCommand(a, b string) bool {
-	return strings.Join(strings.Fields(a), " ") == strings.Join(strings.Fields(b), " ")
 }
 
 // countFormat counts replies in a row of whose calls none could be read.

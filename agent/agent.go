@@ -35,8 +35,19 @@ type Config struct {
 	// TextEdits takes edits that are written into the text of a reply for
 	// calls: for models without working tool calls.
 	TextEdits bool
-	Now       func() time.Time
-	Log       *slog.Logger
+	// Memory is what the tools remember, by name, to be kept over a resume;
+	// it may be nil. A name has no slash.
+	Memory map[string]tool.Keeper
+	// Yield is asked before every step and before every group of calls of a
+	// reply, where all that was done is recorded. Its error ends the run with
+	// [StateYielded]: [Agent.Resume] goes on. It may be nil.
+	Yield func() error
+	// Shared is how much is used of a ceiling that several runs share, and its
+	// name: the share counts like that of a limit of the run's own. It may be
+	// nil.
+	Shared func() (share float64, what string)
+	Now    func() time.Time
+	Log    *slog.Logger
 }
 
 // Agent runs tasks. It is safe for concurrent use if its tools are; usually
@@ -74,29 +85,44 @@ func New(cfg Config) (*Agent, error) {
 }
 
 // Run works on the task until it ends. Every end is an Outcome; the error is
-// set only with [StateFailed], when something outside of the agent failed (the
-// journal, the inbox, the model's service): errors.As finds the [*model.Error]
-// whose RetryAfter says when to come back.
+// set only with [StateYielded], when it is that of Config.Yield, and with
+// [StateFailed], when something outside of the agent failed (the journal, the
+// inbox, the model's service): errors.As finds the [*model.Error] whose
+// RetryAfter says when to come back. [Agent.Resume] goes on from the entries.
 func (a *Agent) Run(ctx context.Context, task Task) (Outcome, error) {
-	r := a.newRun(task)
+	return a.newRun(task).work(ctx)
+}
+
+// work runs to the end, and records it.
+func (r *run) work(ctx context.Context) (Outcome, error) {
 	ctx, cancel := context.WithDeadlineCause(ctx, r.hardEnd(), errTimeLimit)
 	defer cancel()
 	err := r.loop(ctx)
+	if errors.Is(err, errDiverged) {
+		return r.out, err
+	}
 	if err != nil {
 		r.endBy(ctx, err)
 	}
-	notice := fmt.Sprintf("ended %s: %s", r.out.State, r.out.Reason)
+	if sealErr := r.seal(ctx); sealErr != nil {
+		r.end(StateFailed, sealErr.Error())
+		err = sealErr
+	}
+	notice := fmt.Sprintf(endedMark+"%s: %s", r.out.State, r.out.Reason)
 	if recErr := r.note(ctx, notice); recErr != nil && r.out.State != StateFailed {
 		r.end(StateFailed, recErr.Error())
 		err = recErr
 	}
-	a.cfg.Log.Info("agent run ended", "run_id", task.ID, "state", string(r.out.State), "step", r.out.Steps,
+	r.agent.cfg.Log.Info("agent run ended", "run_id", r.task.ID, "state", string(r.out.State), "step", r.out.Steps,
 		"tool_calls", r.out.ToolCalls, "input_tokens", r.out.Usage.InputTotal(), "output_tokens", r.out.Usage.Output)
-	if r.out.State == StateFailed {
+	if r.out.State == StateFailed || r.out.State == StateYielded {
 		return r.out, err
 	}
 	return r.out, nil
 }
+
+// endedMark begins the last notice of a run.
+const endedMark = "ended "
 
 func (a *Agent) newRun(task Task) *run {
 	limits := task.Limits.withDefaults(task.Kind)
@@ -104,13 +130,16 @@ func (a *Agent) newRun(task Task) *run {
 		agent:    a,
 		task:     task,
 		limits:   limits,
-		started:  a.cfg.Now(),
+		since:    a.cfg.Now(),
+		tape:     newTape(nil),
+		segment:  newSegment(),
+		heard:    make(map[string]bool),
 		softEnd:  time.Now().Add(limits.WallClock),
 		window:   window.New(limits.ContextTokens),
 		phase:    phases{now: PhaseLocate},
 		stuck:    stuck.New(),
 		ids:      model.NewCallIDs(),
-		proofs:   make(map[string]proof),
+		proofs:   make(map[string]Proof),
 		syntax:   make(map[string]string),
 		used:     make(map[string]bool),
 		sentBack: make(map[string]bool),

@@ -15,14 +15,19 @@ type spending struct {
 
 // spent is the one place where limits are compared with what was used.
 func (r *run) spent() spending {
-	elapsed := r.agent.cfg.Now().Sub(r.started)
 	all := []spending{
 		ratio("steps", int64(r.out.Steps), int64(r.limits.Steps), StateStepLimit),
 		ratio("tool calls", int64(r.out.ToolCalls), int64(r.limits.ToolCalls), StateCallLimit),
-		ratio("wall clock", int64(elapsed), int64(r.limits.WallClock), StateTimeLimit),
+		ratio("wall clock", int64(r.elapsed()), int64(r.limits.WallClock), StateTimeLimit),
 		ratio("input tokens", r.out.Usage.InputTotal(), r.limits.InputTokens, StateOutOfBudget),
 		ratio("output tokens", r.out.Usage.Output, r.limits.OutputTokens, StateOutOfBudget),
 		ratio("cost", r.out.CostMicroUSD, r.limits.CostMicroUSD, StateOutOfBudget),
+	}
+	if shared := r.agent.cfg.Shared; shared != nil {
+		share, what := shared()
+		s := ratio(what, 0, 0, StateOutOfBudget)
+		s.share = share
+		all = append(all, s)
 	}
 	most := all[0]
 	for _, s := range all[1:] {

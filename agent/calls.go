@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"golang.org/x/sync/errgroup"
@@ -19,15 +20,29 @@ type batch struct {
 	calling context.Context //nolint:containedctx // ends with the wall clock; what follows from a result does not
 	calls   []model.ToolCall
 	results []tool.Result
+	ways    []way
+	pasts   []taped
 	failed  bool // a call failed: what would change anything is not run
 }
+
+// way is how a call gets its result.
+type way int
+
+const (
+	wayAnswer way = iota // it is not run: the result is there
+	wayRun               // it is run
+	wayRecord            // a worker before has run or answered it
+)
 
 // runCalls runs the calls of one reply: neighbouring read-only ones side by
 // side, everything else in order. Each call gets a result.
 func (r *run) runCalls(ctx context.Context, calls []model.ToolCall) ([]tool.Result, error) {
 	calling, cancel := context.WithDeadlineCause(ctx, r.softEnd, errTimeLimit)
 	defer cancel()
-	b := &batch{calls: calls, results: make([]tool.Result, len(calls)), calling: tool.WithRoom(calling, r.room(len(calls)))}
+	b := &batch{
+		calls: calls, results: make([]tool.Result, len(calls)), calling: tool.WithRoom(calling, r.room(len(calls))),
+		ways: make([]way, len(calls)), pasts: make([]taped, len(calls)),
+	}
 	for from := 0; from < len(calls); {
 		to := from + 1
 		for r.effect(calls[from]) == tool.EffectRead && to < len(calls) && r.effect(calls[to]) == tool.EffectRead {
@@ -52,28 +67,19 @@ func (r *run) effect(c model.ToolCall) tool.Effect {
 // runGroup runs calls from..to: recorded as intended in order, run, recorded
 // as finished in order.
 func (r *run) runGroup(ctx context.Context, b *batch, from, to int) error {
+	if err := r.yield(); err != nil {
+		return err
+	}
 	before := r.tree
-	runs := make([]bool, to)
 	for i := from; i < to; i++ {
-		if denied := r.deny(b.calling, b, b.calls[i]); denied != nil {
-			b.results[i] = *denied
-			continue
-		}
-		runs[i] = true
-		if r.effect(b.calls[i]) == tool.EffectExec { // what it may undo or overwrite is kept first
-			if err := r.snapshot(ctx); err != nil {
-				return err
-			}
-		}
-		r.out.ToolCalls++
-		if err := r.recordCall(ctx, b.calls[i], EntryIntended, nil); err != nil {
+		if err := r.begin(ctx, b, i); err != nil {
 			return err
 		}
 	}
 	var group errgroup.Group
 	group.SetLimit(maxParallel)
 	for i := from; i < to; i++ {
-		if runs[i] {
+		if b.ways[i] == wayRun {
 			group.Go(func() error {
 				b.results[i] = r.execute(b.calling, b.calls[i])
 				return nil
@@ -83,12 +89,47 @@ func (r *run) runGroup(ctx context.Context, b *batch, from, to int) error {
 	if err := group.Wait(); err != nil {
 		return err
 	}
+	var suspended error
 	for i := from; i < to; i++ {
-		if err := r.settle(ctx, b, i, runs[i], before); err != nil {
+		err := r.settle(ctx, b, i, before)
+		if errors.Is(err, errSuspended) {
+			suspended = err
+		} else if err != nil {
 			return err
 		}
 	}
-	return nil
+	return suspended
+}
+
+// begin decides how a call gets its result, and records that it is to be run.
+func (r *run) begin(ctx context.Context, b *batch, i int) error {
+	call, past := b.calls[i], r.tape.call(b.calls[i].ID)
+	denied := r.deny(b.calling, b, call)
+	b.pasts[i] = past
+	switch {
+	case past.finished != nil:
+		b.ways[i], denied = wayRecord, past.finished.Call.Result
+		if denied == nil {
+			return fmt.Errorf("a finished call is recorded without its result: %w", errDiverged)
+		}
+	case past.open():
+		denied = r.reopen(call, past)
+	}
+	if past.intended != nil || denied == nil {
+		r.out.ToolCalls++
+	}
+	if denied != nil {
+		b.results[i] = *denied
+		return nil
+	}
+	b.ways[i] = wayRun
+	r.live()
+	if r.effect(call) == tool.EffectExec { // what it may undo or overwrite is kept first
+		if err := r.snapshot(ctx); err != nil {
+			return err
+		}
+	}
+	return r.recordCall(ctx, call, EntryIntended, nil)
 }
 
 // room is how many bytes each of n results of a reply may have: together they
@@ -124,22 +165,58 @@ func (r *run) deny(ctx context.Context, b *batch, c model.ToolCall) *tool.Result
 	return &res
 }
 
-// settle does what follows from a result and records the call as finished.
-func (r *run) settle(ctx context.Context, b *batch, i int, ran bool, before string) error {
+// settle does what follows from a result, keeps the files and records the call
+// as finished.
+func (r *run) settle(ctx context.Context, b *batch, i int, before string) error {
 	call, res := b.calls[i], b.results[i]
-	if ran {
+	b.failed = b.failed || !res.OK
+	switch b.ways[i] {
+	case wayRecord:
+		rec := *b.pasts[i].finished
+		r.segment.take(rec)
+		if b.pasts[i].intended == nil || res.Code == tool.CodeUncertain {
+			r.tree = rec.Call.Tree
+			return nil
+		}
+		return r.adopt(call, rec.Call, before)
+	case wayRun:
+		if res.Code == tool.CodeApprovalNeeded {
+			return r.suspend(ctx, call, &res)
+		}
 		if err := r.after(ctx, call, &res, before); err != nil {
 			return err
 		}
 		b.results[i] = res
+		b.failed = b.failed || !res.OK
+	case wayAnswer:
+		if res.OK && r.tree != before {
+			r.changed(call, r.effect(call))
+		}
 	}
-	b.failed = b.failed || !res.OK
+	if r.effect(call) != tool.EffectRead {
+		if err := r.snapshot(ctx); err != nil {
+			return err
+		}
+	}
 	return r.recordCall(ctx, call, EntryFinished, &res)
+}
+
+// suspend ends the run until a person has decided about a call. The call stays
+// open: who goes on with the run runs it.
+func (r *run) suspend(ctx context.Context, c model.ToolCall, res *tool.Result) error {
+	r.end(StateAwaitingApproval, res.Message)
+	if err := r.recordCall(ctx, c, EntrySuspended, res); err != nil {
+		return err
+	}
+	return errSuspended
 }
 
 func (r *run) recordCall(ctx context.Context, c model.ToolCall, kind EntryKind, res *tool.Result) error {
 	spec, _ := r.agent.registry.Spec(c.Name)
-	return r.record(ctx, Entry{Kind: kind, Call: &CallRecord{
-		Call: c, Tier: spec.Tier, Effect: spec.Effect, Tree: r.tree, Result: res,
-	}})
+	rec := &CallRecord{Call: c, Tier: spec.Tier, Effect: spec.Effect, Tree: r.tree, Result: res}
+	if kind == EntryFinished {
+		rec.Proved, rec.Verdict, rec.Memory = r.proofsOfCall, r.verdict, r.newMemory()
+		r.proofsOfCall, r.verdict = nil, nil
+	}
+	return r.record(ctx, Entry{Kind: kind, Call: rec})
 }

@@ -95,13 +95,13 @@ func (r *run) untried() string {
 // sayPending says what came up while the calls of this step ran: it may stand
 // only after their results.
 func (r *run) sayPending(ctx context.Context) error {
-	pending := r.late
-	for _, n := range r.notices {
-		pending = append(pending, noticeMark+n)
+	late, notices := r.late, r.notices
+	if err := r.hearAll(ctx, late); err != nil {
+		return err
 	}
 	r.late, r.notices = nil, nil
-	for _, text := range pending {
-		if err := r.say(ctx, model.Text(model.RoleUser, text)); err != nil {
+	for _, n := range notices {
+		if err := r.say(ctx, SaidNotice, model.Text(model.RoleUser, noticeMark+n)); err != nil {
 			return err
 		}
 	}

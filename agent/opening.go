@@ -62,13 +62,13 @@ func (r *run) writeChecks(b *strings.Builder, whole bool) {
 		switch {
 		case !ran:
 			fmt.Fprintf(b, "\n%s: not run yet", c.Name)
-		case p.tree != r.tree:
+		case p.Tree != r.tree:
 			fmt.Fprintf(b, "\n%s: %s, but files have changed since", c.Name, p.how())
 		default:
 			fmt.Fprintf(b, "\n%s: %s", c.Name, p.how())
 		}
-		if whole && ran && !p.green() && p.output != "" {
-			text, _ := tool.Cut(p.output, room, 0)
+		if whole && ran && !p.green() && p.Output != "" {
+			text, _ := tool.Cut(p.Output, room, 0)
 			b.WriteString("\n" + quote("output of "+c.Name, "", text))
 		}
 	}

@@ -26,6 +26,7 @@ const (
 	StateRefused          State = "refused"           // the model's vendor declined
 	StateAwaitingApproval State = "awaiting_approval" // policy asks a person first
 	StateAsked            State = "asked"             // the agent asks a person
+	StateYielded          State = "yielded"           // Config.Yield asked for it; Resume goes on
 	StateFailed           State = "failed"            // infrastructure; Run's error says what
 )
 

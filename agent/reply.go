@@ -59,7 +59,8 @@ func (r *run) answerCalls(ctx context.Context, reply model.Response, calls []mod
 	for i, res := range results {
 		answers[i] = model.ToolResult{CallID: calls[i].ID, Text: notOurs(res.Text), Error: !res.OK}
 	}
-	answers[len(answers)-1].Text += r.statusLine()
+	r.line = r.statusLine()
+	answers[len(answers)-1].Text += r.line
 	r.window.Append(model.Results(answers...))
 	if err := r.snapshot(ctx); err != nil {
 		return err
@@ -147,7 +148,7 @@ func (r *run) countCut(ctx context.Context, cut, say bool) error {
 	if r.cuts == 1 && !say {
 		return nil // the call's result has said it
 	}
-	return r.say(ctx, model.Text(model.RoleUser, "Your reply was cut at the output limit. "+
+	return r.say(ctx, SaidNudge, model.Text(model.RoleUser, "Your reply was cut at the output limit. "+
 		"Split what you want to do into several smaller calls, and write less between them."))
 }
 
@@ -164,5 +165,5 @@ func (r *run) nudge(ctx context.Context, text, answer string) error {
 		return nil
 	}
 	r.nudges++
-	return r.say(ctx, model.Text(model.RoleUser, answer))
+	return r.say(ctx, SaidNudge, model.Text(model.RoleUser, answer))
 }

@@ -28,6 +28,7 @@ type rig struct {
 	entries []agent.Entry
 	inbox   [][]agent.Message
 	ran     []string
+	taken   []string
 	looked  []string
 	failAt  agent.EntryKind
 	// sameFailure makes the check say the same whatever the file holds.
@@ -87,6 +88,11 @@ func (r *rig) Messages(context.Context) ([]agent.Message, error) {
 	next := r.inbox[0]
 	r.inbox = r.inbox[1:]
 	return next, nil
+}
+
+func (r *rig) Taken(_ context.Context, ids ...string) error {
+	r.taken = append(r.taken, ids...)
+	return nil
 }
 
 func (r *rig) Diff(context.Context, []string) (string, error) {

@@ -3,11 +3,11 @@ package agent
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/greenwright/greenwright/agent/model"
 	"github.com/greenwright/greenwright/agent/stuck"
-	"github.com/greenwright/greenwright/agent/tool"
 	"github.com/greenwright/greenwright/agent/tool/plan"
 	"github.com/greenwright/greenwright/agent/window"
 )
@@ -29,6 +29,22 @@ const (
 	maxCuts = 3
 )
 
+// BudgetError is what a [model.Model] returns from Complete when a ceiling that
+// several runs share has no room for the request. It ends the run with
+// [StateOutOfBudget].
+type BudgetError struct {
+	What string // the ceiling, in words: "money of this month"
+}
+
+// Error says which ceiling it is.
+func (e *BudgetError) Error() string { return "the limit on " + e.What + " is used up" }
+
+// errSuspended and errYielded end the loop between two records.
+var (
+	errSuspended = errors.New("a call waits for a person")
+	errYielded   = errors.New("the run was asked to yield")
+)
+
 // errTimeLimit is the cause of a context that the wall clock ended.
 var errTimeLimit = errors.New("the run's wall clock ended")
 
@@ -37,8 +53,9 @@ type run struct {
 	agent   *Agent
 	task    Task
 	limits  Limits
-	started time.Time // by Config.Now, for budgets
-	softEnd time.Time // by the system's clock, for deadlines: no tool runs after it
+	since   time.Time     // by Config.Now: when this worker began
+	before  time.Duration // how long the workers before it worked
+	softEnd time.Time     // by the system's clock, for deadlines: no tool runs after it
 	system  []string
 	window  *window.Window // what the model sees; the journal has the whole
 	phase   phases
@@ -51,7 +68,7 @@ type run struct {
 	edits    int             // changes of the files that are the agent's own
 	sentBack map[string]bool // checks for which the run was sent back to look
 	kept     string          // the tree of the last snapshot
-	proofs   map[string]proof
+	proofs   map[string]Proof
 	plan     plan.Plan
 	syntax   map[string]string // files that an edit left with new syntax errors, and the first of them
 	used     map[string]bool   // tools called since the tree last changed
@@ -67,9 +84,34 @@ type run struct {
 	reviews, refusals          int
 	checkRuns                  int // of the platform, at a submission
 	wrapUpSaid                 bool
-	notices                    []string // of the platform, said after the results of this step
-	late                       []string // messages that came with a submission, said after its results
-	status                     string   // the last status line
+	notices                    []string  // of the platform, said after the results of this step
+	late                       []Message // those that came with a submission, said after its results
+	status                     string    // the last status line
+
+	heard   map[string]bool // messages of the inbox that joined, by id
+	begun   bool            // the opening is said
+	asking  Asking          // where in a step to begin
+	tape    *tape
+	resumed bool
+	// Of a run that goes on.
+	found     string   // the tree as it was found
+	arrived   bool     // it was compared with the records
+	moved     bool     // it is to be told that another worker goes on
+	misplaced bool     // the files are not those of the records
+	afresh    bool     // the transcript could not be kept
+	confirm   []string // messages that may not be taken from the inbox yet
+
+	// For the next checkpoint.
+	cellsKept    map[string]string // as in the last one
+	memory       map[string]string // as recorded last
+	figures      window.Figures    // of the last one
+	segment      *segment          // the entries since
+	line         string            // behind the last result
+	counted      int               // messages at the last one
+	rewritten    int               // by window.Rewritten, at the last one
+	sealed       State             // how the run has ended, by the last one
+	proofsOfCall []Proof           // for the next finished call
+	verdict      *Verdict          // likewise
 }
 
 // hardEnd is when even the last step is cut off.
@@ -81,7 +123,13 @@ func (r *run) end(state State, reason string) {
 
 // endBy turns an error into the state that it stands for.
 func (r *run) endBy(ctx context.Context, err error) {
+	budget, overBudget := errors.AsType[*BudgetError](err)
 	switch {
+	case errors.Is(err, errSuspended): // the state is set
+	case errors.Is(err, errYielded):
+		r.end(StateYielded, err.Error())
+	case overBudget:
+		r.end(StateOutOfBudget, budget.Error())
 	case errors.Is(err, errTimeLimit) || errors.Is(context.Cause(ctx), errTimeLimit):
 		r.end(StateTimeLimit, "the wall clock ended")
 	case ctx.Err() != nil:
@@ -97,12 +145,10 @@ func (r *run) endBy(ctx context.Context, err error) {
 
 // loop runs steps until one of them ends the run.
 func (r *run) loop(ctx context.Context) error {
-	r.refreshTree(ctx, false)
-	if err := r.snapshot(ctx); err != nil {
+	if err := r.confirmHeard(ctx); err != nil {
 		return err
 	}
-	r.first = taskMessage(r.task, r.window.Bytes(window.FixedShare))
-	if err := r.say(ctx, r.first); err != nil {
+	if err := r.open(ctx); err != nil {
 		return err
 	}
 	for r.out.State == "" {
@@ -112,73 +158,57 @@ func (r *run) loop(ctx context.Context) error {
 		if err := r.step(ctx); err != nil {
 			return err
 		}
-	}
-	return nil
-}
-
-// step is one request and what it asks for.
-func (r *run) step(ctx context.Context) error {
-	if _, err := r.takeInbox(ctx); err != nil {
-		return err
-	}
-	if used := r.spent(); used.share >= 1 {
-		return r.lastStep(ctx, used)
-	} else if used.share >= wrapUpShare && !r.wrapUpSaid {
-		r.wrapUpSaid = true
-		if err := r.say(ctx, model.Text(model.RoleUser, wrapUpText(used))); err != nil {
+		if err := r.checkpoint(ctx, AskingNothing); err != nil {
 			return err
 		}
 	}
-	r.out.Steps++
-	reply, err := r.ask(ctx, false)
-	if err != nil {
-		return err
-	}
-	return r.take(ctx, reply)
-}
-
-// lastStep lets the model write up without tools, then ends the run with what
-// is there.
-func (r *run) lastStep(ctx context.Context, used spending) error {
-	if err := r.say(ctx, model.Text(model.RoleUser, lastStepText(used))); err != nil {
-		return err
-	}
-	r.out.Steps++
-	reply, err := r.ask(ctx, true)
-	if _, refused := errors.AsType[*model.Error](err); err != nil && !refused {
-		return err // the journal, or the clock
-	}
-	if err == nil {
-		r.out.Summary = reply.Message.Plain()
-		if r.task.Kind == KindAnswer {
-			r.out.Answer = r.out.Summary
-		}
-	}
-	r.end(used.state, used.reason)
 	return nil
 }
 
-// takeInbox appends messages that arrived and says whether there were any.
-func (r *run) takeInbox(ctx context.Context) (bool, error) {
-	if r.agent.cfg.Inbox == nil {
-		return false, nil
+// open says the task, unless that was done before.
+func (r *run) open(ctx context.Context) error {
+	switch {
+	case r.afresh:
+		return r.checkpoint(ctx, AskingNothing)
+	case r.begun:
+		return nil
 	}
-	arrived, err := r.agent.cfg.Inbox.Messages(ctx)
-	if err != nil {
-		return false, err
-	}
-	for _, m := range arrived {
-		if err := r.say(ctx, model.Text(model.RoleUser, r.hear(m))); err != nil {
-			return false, err
+	if r.kept == "" {
+		r.refreshTree(ctx, false)
+		if err := r.snapshot(ctx); err != nil {
+			return err
 		}
+	} else {
+		r.tree, r.writes = r.kept, 1
 	}
-	return len(arrived) > 0, nil
+	r.first = taskMessage(r.task, r.window.Bytes(window.FixedShare))
+	if err := r.say(ctx, SaidTask, r.first); err != nil {
+		return err
+	}
+	return r.checkpoint(ctx, AskingNothing)
 }
 
-// hear keeps a person's message, which no compaction may lose, and gives it as
-// it joins the transcript.
-func (r *run) hear(m Message) string {
-	text, _ := tool.Cut(inboxText(m), r.window.ItemBytes(), 0.7)
-	r.people = append(r.people, text)
-	return text
+// seal records an end that came between two steps. One for what is outside of
+// the run is none: it can go on.
+func (r *run) seal(ctx context.Context) error {
+	switch r.out.State {
+	case StateFailed, StateCanceled, StateYielded, StateAwaitingApproval, r.sealed:
+		return nil
+	default:
+	}
+	if !r.tape.dry() {
+		return nil
+	}
+	return r.checkpoint(ctx, AskingNothing)
+}
+
+// yield asks whether the run is to stop here.
+func (r *run) yield() error {
+	if r.agent.cfg.Yield == nil || !r.live() {
+		return nil
+	}
+	if err := r.agent.cfg.Yield(); err != nil {
+		return fmt.Errorf("%w: %w", errYielded, err)
+	}
+	return nil
 }

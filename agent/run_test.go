@@ -58,8 +58,8 @@ func TestJournalComesFirst(t *testing.T) {
 			got = append(got, line)
 		}
 	}
-	want := []string{"message", "request", "reply", "intended read_file", "intended list_files", "finished read_file", "finished list_files",
-		"request", "reply", "intended edit_file", "finished edit_file"}
+	want := []string{"message", "checkpoint", "request", "reply", "intended read_file", "intended list_files", "finished read_file", "finished list_files", "checkpoint",
+		"request", "reply", "intended edit_file", "finished edit_file", "checkpoint"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/greenwright/greenwright/agent/tool"
 )
@@ -45,8 +46,13 @@ func notOurs(text string) string {
 
 // snapshot keeps the state of the files if it is not kept yet.
 func (r *run) snapshot(ctx context.Context) error {
-	if r.agent.cfg.Snapshots == nil || r.tree == r.kept || stopped(ctx) {
+	if r.agent.cfg.Snapshots == nil || r.tree == r.kept || !r.live() {
 		return nil
+	}
+	if ctx.Err() != nil { // what is recorded as done is also kept
+		detached, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastSnapshotLimit)
+		defer cancel()
+		ctx = detached
 	}
 	id, err := r.agent.cfg.Snapshots.Take(ctx, fmt.Sprintf("after step %d", r.out.Steps))
 	if err != nil { // restore can then not go back to here, which is no reason to stop
@@ -56,7 +62,9 @@ func (r *run) snapshot(ctx context.Context) error {
 	return r.record(ctx, Entry{Kind: EntrySnapshot, Snapshot: &SnapshotRecord{ID: id, Tree: r.tree}})
 }
 
-func stopped(ctx context.Context) bool { return ctx.Err() != nil }
+// lastSnapshotLimit bounds the snapshot of a run that is being stopped, which
+// has ten seconds for all.
+const lastSnapshotLimit = 5 * time.Second
 
 func (r *run) unkept(ctx context.Context, why error) error {
 	return r.note(ctx, "the state of the files could not be kept: "+tool.Clean(why.Error()))

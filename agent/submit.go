@@ -4,15 +4,11 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
 
-	"github.com/greenwright/greenwright/agent/model"
 	"github.com/greenwright/greenwright/agent/tool"
 	"github.com/greenwright/greenwright/agent/tool/finish"
-	"github.com/greenwright/greenwright/agent/tool/shell"
 )
 
 const (
@@ -33,7 +29,9 @@ func (r *run) submit(ctx context.Context, s finish.Submission, res *tool.Result)
 	if r.task.Kind == KindAnswer {
 		return r.accept(ctx, s, res, StateAnswered, "the question was answered")
 	}
-	r.refreshTree(ctx, false) // what lives on beside the commands may have written
+	if r.live() {
+		r.refreshTree(ctx, false) // what lives on beside the commands may have written
+	}
 	diff, err := r.diff(ctx)
 	if err != nil {
 		return err
@@ -45,10 +43,9 @@ func (r *run) submit(ctx context.Context, s finish.Submission, res *tool.Result)
 	}
 	seen := digest(diff)
 	if r.reviewed != seen && r.reviews < maxReviews {
-		r.reviewed = seen
-		r.reviews++
 		*res = r.review(ctx, diff)
-		r.phase.enter(PhaseReview)
+		r.shown(seen)
+		r.verdict = &Verdict{Kind: VerdictReview, Digest: seen}
 		return nil
 	}
 	if r.agent.cfg.Differ != nil && strings.TrimSpace(diff) == "" {
@@ -56,10 +53,45 @@ func (r *run) submit(ctx context.Context, s finish.Submission, res *tool.Result)
 	}
 	if lacks := r.lacks(diff); lacks != "" && s.Unverified == "" && r.refusals < maxRefusals {
 		r.refusals++
+		r.verdict = &Verdict{Kind: VerdictRefused}
 		*res = tool.OKText("Not submitted: " + lacks + ". Put it right, or give the reason why it must be so in `unverified`.")
 		return nil
 	}
 	return r.accept(ctx, s, res, StateFinished, "submitted")
+}
+
+// shown notes that a difference was shown for review.
+func (r *run) shown(digest string) {
+	r.reviewed = digest
+	r.reviews++
+	r.phase.enter(PhaseReview)
+}
+
+// heedVerdict takes a verdict from its record.
+func (r *run) heedVerdict(v Verdict, res tool.Result) error {
+	switch v.Kind {
+	case VerdictReview:
+		r.shown(v.Digest)
+	case VerdictRefused:
+		r.refusals++
+	case VerdictHeld:
+		r.hold(v.Held)
+	case VerdictAccepted:
+		s, ok := res.Data.(finish.Submission)
+		if !ok {
+			return fmt.Errorf("an accepted submission is not recorded: %w", errDiverged)
+		}
+		r.finish(s, v.State, v.Reason)
+	}
+	return nil
+}
+
+// hold keeps messages until the results of this step are shown.
+func (r *run) hold(messages []Message) {
+	r.late = append(r.late, messages...)
+	for _, m := range messages {
+		r.heard[m.ID] = true
+	}
 }
 
 // lacks is what a submission is refused for without a reason: checks that have
@@ -81,44 +113,6 @@ func (r *run) unproved() []string {
 		}
 	}
 	return names
-}
-
-// runMissing runs the task's checks that the model did not run since its last
-// edit, so that it need not be sent away for them. A check of its plan it runs
-// itself.
-func (r *run) runMissing(ctx context.Context) error {
-	known := make(map[string]bool)
-	for _, c := range r.task.Checks {
-		known[c.Name] = true
-	}
-	names := slices.DeleteFunc(r.unproved(), func(n string) bool { return !known[n] })
-	slices.Sort(names)
-	names = slices.Compact(names) // a name stands for all that have it
-	if _, there := r.agent.registry.Spec(shell.ChecksName); !there || len(names) == 0 {
-		return nil
-	}
-	if err := r.snapshot(ctx); err != nil {
-		return err
-	}
-	ctx, cancel := context.WithDeadlineCause(ctx, r.softEnd, errTimeLimit)
-	defer cancel()
-	args, err := json.Marshal(map[string][]string{"names": names})
-	if err != nil {
-		return fmt.Errorf("encoding the names of checks: %w", err)
-	}
-	r.checkRuns++
-	call := model.ToolCall{ID: fmt.Sprintf("platform_checks_%d", r.checkRuns), Name: shell.ChecksName, Arguments: args}
-	if err := r.recordCall(ctx, call, EntryIntended, nil); err != nil {
-		return err
-	}
-	result := r.execute(ctx, call)
-	r.refreshTree(ctx, len(result.Effects) > 0)
-	if runs, ok := result.Data.([]shell.Run); ok {
-		for _, ran := range runs {
-			r.prove(ran)
-		}
-	}
-	return r.recordCall(ctx, call, EntryFinished, &result)
 }
 
 func (r *run) diff(ctx context.Context) (string, error) {
@@ -159,10 +153,10 @@ func (r *run) checkStates() []finish.CheckState {
 	states := make([]finish.CheckState, 0, len(checks))
 	for _, c := range checks {
 		p, ran := r.proofs[identify(c)]
-		state := finish.CheckState{Name: c.Name, Fresh: ran && p.tree == r.tree, Unable: c.Unable}
+		state := finish.CheckState{Name: c.Name, Fresh: ran && p.Tree == r.tree, Unable: c.Unable}
 		if !p.green() {
 			state.Red = p.how()
-			state.Output, _ = tool.Cut(p.output, shownOutput, 0)
+			state.Output, _ = tool.Cut(p.Output, shownOutput, 0)
 		}
 		states = append(states, state)
 	}
@@ -171,25 +165,28 @@ func (r *run) checkStates() []finish.CheckState {
 
 // accept ends the run, unless a person wrote in the meantime.
 func (r *run) accept(ctx context.Context, s finish.Submission, res *tool.Result, state State, reason string) error {
-	if r.agent.cfg.Inbox != nil {
-		arrived, err := r.agent.cfg.Inbox.Messages(ctx)
-		if err != nil {
-			return err
-		}
-		if len(arrived) > 0 {
-			for _, m := range arrived {
-				r.late = append(r.late, r.hear(m))
-			}
-			*res = tool.OKText("Not submitted: new messages arrived, which follow. Take them into account, then call finish again.")
-			return nil
-		}
+	arrived, err := r.arrivals(ctx)
+	if err != nil {
+		return err
 	}
+	if len(arrived) > 0 {
+		r.hold(arrived)
+		r.verdict = &Verdict{Kind: VerdictHeld, Held: arrived}
+		*res = tool.OKText("Not submitted: new messages arrived, which follow. Take them into account, then call finish again.")
+		return nil
+	}
+	r.finish(s, state, reason)
+	r.verdict = &Verdict{Kind: VerdictAccepted, State: state, Reason: reason}
+	return nil
+}
+
+// finish takes what was submitted.
+func (r *run) finish(s finish.Submission, state State, reason string) {
 	r.out.Summary, r.out.Answer, r.out.Unverified = s.Summary, s.Answer, s.Unverified
 	for _, reply := range s.Replies {
 		r.out.Replies[reply.ID] = reply.Text
 	}
 	r.end(state, reason)
-	return nil
 }
 
 func digest(s string) string {

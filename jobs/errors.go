@@ -27,6 +27,8 @@ var (
 	ErrStopped = errors.New("stopped on request")
 	// ErrLeaseLost: another worker owns the job now.
 	ErrLeaseLost = errors.New("lease lost")
+	// ErrBusy: a ceiling on live runs is reached; others may pass.
+	ErrBusy = errors.New("waits for its turn")
 	// ErrShutdown: this worker is shutting down.
 	ErrShutdown = errors.New("worker is shutting down")
 )
@@ -64,7 +66,7 @@ func ClassOf(err error) Class {
 		return CanceledClass
 	case errors.Is(err, ErrShutdown):
 		return InterruptClass
-	case errors.Is(err, ErrUnavailable), errors.Is(err, ErrLeaseLost), errors.Is(err, context.DeadlineExceeded):
+	case errors.Is(err, ErrUnavailable), errors.Is(err, ErrLeaseLost), errors.Is(err, ErrBusy), errors.Is(err, context.DeadlineExceeded):
 		return Retryable
 	}
 	return Permanent

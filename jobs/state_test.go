@@ -10,25 +10,28 @@ import (
 // allowed is the whole table: what may follow each state. Every pair that is
 // not here is refused.
 var allowed = map[jobs.State][]jobs.State{
-	jobs.Queued:     {jobs.Preparing},
-	jobs.Preparing:  {jobs.Preparing, jobs.Baseline, jobs.Working},
-	jobs.Baseline:   {jobs.Preparing, jobs.Working, jobs.NoChange},
-	jobs.Working:    {jobs.Preparing, jobs.Verifying, jobs.Answered, jobs.NoChange},
-	jobs.Verifying:  {jobs.Preparing, jobs.Publishing, jobs.Working, jobs.NoChange},
-	jobs.Publishing: {jobs.Preparing, jobs.Verified, jobs.Unverified},
+	jobs.Queued:           {jobs.Paused},
+	jobs.Preparing:        {jobs.Baseline, jobs.Working, jobs.Paused},
+	jobs.Baseline:         {jobs.Working, jobs.NoChange, jobs.Paused},
+	jobs.Working:          {jobs.Verifying, jobs.Answered, jobs.NoChange, jobs.Paused, jobs.AwaitingApproval},
+	jobs.Verifying:        {jobs.Publishing, jobs.Working, jobs.NoChange, jobs.Paused, jobs.AwaitingApproval},
+	jobs.Publishing:       {jobs.Verified, jobs.Unverified, jobs.Paused},
+	jobs.Paused:           {jobs.Baseline, jobs.Working, jobs.Verifying, jobs.Publishing},
+	jobs.AwaitingApproval: {jobs.Working, jobs.Verifying, jobs.Publishing, jobs.Paused, jobs.Lapsed},
 }
 
 var (
-	going = []jobs.State{jobs.Queued, jobs.Preparing, jobs.Baseline, jobs.Working, jobs.Verifying, jobs.Publishing}
-	ends  = []jobs.State{jobs.Verified, jobs.Unverified, jobs.Answered, jobs.NoChange, jobs.NeedsHuman, jobs.Refused, jobs.Canceled, jobs.Failed}
-	// anyEnd can follow every state that is not final.
-	anyEnd = []jobs.State{jobs.NeedsHuman, jobs.Refused, jobs.Canceled, jobs.Failed}
+	going = []jobs.State{jobs.Queued, jobs.Preparing, jobs.Baseline, jobs.Working, jobs.Verifying, jobs.Publishing, jobs.Paused, jobs.AwaitingApproval}
+	ends  = []jobs.State{jobs.Verified, jobs.Unverified, jobs.Answered, jobs.NoChange, jobs.NeedsHuman, jobs.Refused, jobs.Canceled, jobs.Failed, jobs.Lapsed}
+	// always can follow every state that is not final: an end, or the beginning
+	// where what was done is lost.
+	always = []jobs.State{jobs.NeedsHuman, jobs.Refused, jobs.Canceled, jobs.Failed, jobs.Preparing}
 )
 
 func TestEveryPairOfStates(t *testing.T) {
 	want := map[[2]jobs.State]bool{}
 	for _, from := range going {
-		for _, to := range append(allowed[from], anyEnd...) {
+		for _, to := range append(allowed[from], always...) {
 			want[[2]jobs.State{from, to}] = true
 		}
 	}

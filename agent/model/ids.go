@@ -2,6 +2,7 @@ package model
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 )
 
@@ -55,6 +56,22 @@ func (c *CallIDs) Fix(m *Message) {
 		m.Parts[i].Call = &call
 	}
 }
+
+// Know notes ids that are in use. Of those that were made here it goes on
+// counting, so that whoever goes on with a transcript makes no id twice.
+func (c *CallIDs) Know(ids ...string) {
+	for _, id := range ids {
+		c.seen[id] = true
+		if rest, made := strings.CutPrefix(id, madePrefix); made {
+			if n, err := strconv.Atoi(rest); err == nil {
+				c.next = max(c.next, n)
+			}
+		}
+	}
+}
+
+// Known says whether an id is in use.
+func (c *CallIDs) Known(id string) bool { return c.seen[id] }
 
 // FixCallIDs gives every call of m an id that is legal and new in before. The
 // ids depend on nothing but the arguments, so that a request that is sent

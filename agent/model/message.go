@@ -1,6 +1,7 @@
 package model
 
 import (
+	"bytes"
 	"encoding/json"
 	"strings"
 )
@@ -66,7 +67,9 @@ type ToolCall struct {
 }
 
 // callJSON is the stored form of a ToolCall. Arguments that are not valid
-// JSON cannot be embedded as such and are kept as text.
+// JSON cannot be embedded as such and are kept as text; so are those that an
+// encoder would write in another way, because a transcript that is sent again
+// must be the same to the byte.
 type callJSON struct {
 	ID        string          `json:"id"`
 	Name      string          `json:"name"`
@@ -78,12 +81,21 @@ type callJSON struct {
 // MarshalJSON stores the call so that broken arguments survive the journal.
 func (c ToolCall) MarshalJSON() ([]byte, error) {
 	out := callJSON{ID: c.ID, Name: c.Name, Cut: c.Cut}
-	if json.Valid(c.Arguments) {
+	if stable(c.Arguments) {
 		out.Arguments = c.Arguments
 	} else {
 		out.Raw = string(c.Arguments)
 	}
 	return json.Marshal(out)
+}
+
+// stable says that an encoder embeds the JSON as it is.
+func stable(raw json.RawMessage) bool {
+	if len(raw) == 0 {
+		return false
+	}
+	written, err := json.Marshal(raw)
+	return err == nil && bytes.Equal(written, raw)
 }
 
 // UnmarshalJSON reads what MarshalJSON wrote.

@@ -1,7 +1,5 @@
 package stuck
 
-import "crypto/sha256"
-
 // failures is how a check last failed, and in which trees.
 type failures struct {
 	output digest
@@ -13,7 +11,7 @@ type failures struct {
 // trees: editing on will not help, the cause is somewhere else. The count then
 // starts anew.
 func (d *Detector) Failed(check, output, tree string) bool {
-	sum := sha256.Sum256([]byte(normalise(output)))
+	sum := digestOf([]byte(normalise(output)))
 	f := d.failing[check]
 	if f == nil || f.output != sum {
 		f = &failures{output: sum, trees: make(map[string]bool)}

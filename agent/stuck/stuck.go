@@ -86,12 +86,20 @@ type Result struct {
 	Informs bool
 }
 
-type digest = [sha256.Size]byte
+// digest is enough of a SHA-256 to tell apart what one run has; it is kept in
+// every checkpoint.
+type digest = [12]byte
+
+func digestOf(data []byte) digest {
+	sum := sha256.Sum256(data)
+	return digest(sum[:len(digest{})])
+}
 
 // Detector counts. It is for one goroutine.
 type Detector struct {
 	repeats map[digest]*count // of the present tree
 	log     []entry           // the latest calls, at most MaxPeriod*RoundsToEnd
+	logged  int               // calls that were ever in the log
 	visits  map[string]int    // returns to a tree with nothing new learnt
 	known   map[digest]bool   // results that informed
 	news    bool              // one of them was new since the last return
@@ -137,14 +145,14 @@ func (d *Detector) Before(c Call) Finding {
 
 // After is told how a call that ran has ended.
 func (d *Detector) After(c Call, r Result) Finding {
-	k, sum := key(c), sha256.Sum256([]byte(normalise(r.Text)))
+	k, sum := key(c), digestOf([]byte(normalise(r.Text)))
 	if r.Informs && !d.known[sum] {
 		d.known[sum], d.news = true, true
 	}
 	same := join(k, sum)
 	if r.Progress {
 		d.tick++
-		same = sha256.Sum256(binary.BigEndian.AppendUint64(same[:], d.tick))
+		same = digestOf(binary.BigEndian.AppendUint64(same[:], d.tick))
 	}
 	found := d.cycle(entry{key: same, name: c.Name})
 	if r.Tree != c.Tree {
@@ -218,6 +226,7 @@ func rounds(rule Rule, n int) Finding {
 // cycle adds to the log and looks whether it ends in rounds of the same calls.
 func (d *Detector) cycle(e entry) Finding {
 	d.log = append(d.log, e)
+	d.logged++
 	if most := MaxPeriod * RoundsToEnd; len(d.log) > most {
 		d.log = append(d.log[:0], d.log[len(d.log)-most:]...)
 	}
@@ -259,7 +268,7 @@ func (d *Detector) uniform(period int) bool {
 	return true
 }
 
-func join(a, b digest) digest { return sha256.Sum256(append(a[:], b[:]...)) }
+func join(a, b digest) digest { return digestOf(append(a[:], b[:]...)) }
 
 // key names a call: object keys sorted, spacing gone.
 func key(c Call) digest {
@@ -270,5 +279,5 @@ func key(c Call) digest {
 			args = canonical
 		}
 	}
-	return sha256.Sum256([]byte(strings.Join([]string{c.Name, string(args), c.Tree}, "\x00")))
+	return digestOf([]byte(strings.Join([]string{c.Name, string(args), c.Tree}, "\x00")))
 }

@@ -41,7 +41,8 @@ const (
 	CodeBudgetExceeded       Code = "BUDGET_EXCEEDED"
 	CodeTierForbidden        Code = "TIER_FORBIDDEN"
 	CodeLoopBlocked          Code = "LOOP_BLOCKED"
-	CodeNotRun               Code = "NOT_RUN" // an earlier call of the reply failed
+	CodeNotRun               Code = "NOT_RUN"   // an earlier call of the reply failed
+	CodeUncertain            Code = "UNCERTAIN" // the worker was lost while the call ran
 	CodeInternal             Code = "INTERNAL"
 )
 

@@ -79,6 +79,19 @@ type Forgetter interface {
 	Forget(args json.RawMessage)
 }
 
+// Keeper is what tools remember over the calls of a run, as cells: names with a
+// text each. The agent asks after each call and records the cells that differ,
+// so Keep is cheap and a cell that means the same is the same text.
+//
+// Restore takes all cells at once, when another worker goes on with the run in
+// a workspace whose files are back as they were. What it cannot read, or what
+// is no longer so, it leaves out: to know too little costs a call, to know what
+// is not so costs the work.
+type Keeper interface {
+	Keep() map[string]string
+	Restore(kept map[string]string)
+}
+
 // typed is a Tool whose arguments are a Go struct.
 type typed[A any] struct {
 	spec Spec

@@ -62,6 +62,7 @@ func (w *Window) Reduce(step Step) Report {
 	p.report.After = w.Tokens()
 	if p.changes > 0 {
 		w.reported = 0 // the vendor's count was of other text
+		w.rewritten++
 	}
 	return p.report
 }

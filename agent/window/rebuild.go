@@ -56,6 +56,7 @@ func (w *Window) Rebuild(step Step, head []model.Message, from int) Report {
 		report.After = report.Before
 		return report
 	}
+	w.rewritten++
 	kept := make(map[string]bool)
 	for _, m := range old.messages[from:] {
 		for _, c := range m.Calls() {

@@ -48,6 +48,8 @@ type Window struct {
 
 	sent     float64 // estimate of the request that was sent last, before factor
 	reported int64   // what the vendor said of it; 0 when it is not known
+
+	rewritten int // see Rewritten
 }
 
 // New makes a window for a model with so many tokens of context, of which the

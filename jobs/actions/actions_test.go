@@ -84,3 +84,34 @@ func TestAnEndThatCannotBeRecordedIsAnError(t *testing.T) {
 		t.Errorf("Do = %+v, %v; want both errors and what was done", done, err)
 	}
 }
+
+// What the journal calls done is not done again, and is told as it was.
+func TestWhatIsDoneIsNotDoneAgain(t *testing.T) {
+	b := &book{room: 100}
+	log := actions.New(b, actions.WithPast(map[string]journal.ActionFinished{"push:x": {Key: "push:x", Result: "abc", URL: "https://example.com"}}))
+	done, err := log.Do(context.Background(), intended, func(context.Context) (actions.Done, error) {
+		t.Error("performed again")
+		return actions.Done{}, nil
+	})
+	if want := (actions.Done{Result: "abc", URL: "https://example.com"}); err != nil || done != want || len(b.got) != 0 {
+		t.Errorf("Do = %+v, %v with %d records, want %+v and none", done, err, len(b.got)/2, want)
+	}
+}
+
+// A worker that has lost its lease between the record and the effect has none.
+func TestNothingIsDoneWithoutALease(t *testing.T) {
+	b := &book{room: 100}
+	log := actions.New(b, actions.WithFence(func(context.Context) error {
+		if len(b.got) != 2 {
+			t.Errorf("the lease is looked at after %d records, want the intention before", len(b.got)/2)
+		}
+		return jobs.ErrLeaseLost
+	}))
+	_, err := log.Do(context.Background(), intended, func(context.Context) (actions.Done, error) {
+		t.Error("performed without a lease")
+		return actions.Done{}, nil
+	})
+	if !errors.Is(err, jobs.ErrLeaseLost) {
+		t.Errorf("error is %v, want jobs.ErrLeaseLost", err)
+	}
+}

@@ -26,12 +26,12 @@ var verbs = []entry{
 	{verb: jobs.VerbPlan, args: "[text]", does: "post a plan and wait for approval"},
 	{verb: jobs.VerbReview, does: "review a pull request"},
 	{verb: jobs.VerbRebase, does: "bring a pull request up to date with its base"},
-	{verb: jobs.VerbRetry, does: "try the last job again"},
-	{verb: jobs.VerbContinue, args: "[text]", does: "go on where the last job ended"},
-	{verb: jobs.VerbApprove, args: "[id]", does: "approve what waits for approval"},
-	{verb: jobs.VerbDeny, args: "[id] [why]", does: "refuse what waits for approval"},
-	{verb: jobs.VerbBudget, args: "+N", does: "raise this thread's budget"},
-	{verb: jobs.VerbUnlock, does: "forget a job that is stuck"},
+	{verb: jobs.VerbRetry, does: "try the last job again", ready: true},
+	{verb: jobs.VerbContinue, args: "[text]", does: "go on where the last job ended", ready: true},
+	{verb: jobs.VerbApprove, args: "[id]", does: "approve what waits for approval", ready: true},
+	{verb: jobs.VerbDeny, args: "[id] [why]", does: "refuse what waits for approval", ready: true},
+	{verb: jobs.VerbBudget, args: "+N", does: "raise this thread's budget", ready: true},
+	{verb: jobs.VerbUnlock, does: "forget a job that is stuck", ready: true},
 }
 
 // Known reports whether there is such a verb.

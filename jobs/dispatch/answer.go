@@ -2,15 +2,11 @@ package dispatch
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strconv"
-	"strings"
-	"time"
 
 	"github.com/greenwright/greenwright/jobs"
 	"github.com/greenwright/greenwright/jobs/journal"
-	"github.com/greenwright/greenwright/jobs/store"
 	"github.com/greenwright/greenwright/jobs/trigger"
 	"github.com/greenwright/greenwright/vcs"
 )
@@ -22,12 +18,6 @@ func (h *handling) answer(ctx context.Context, p trigger.Proposal) error {
 		return h.reply(ctx, h.problem(p))
 	case p.Command.Verb == jobs.VerbHelp:
 		return h.reply(ctx, h.rules.Parser.Help())
-	case p.Command.Verb == jobs.VerbStatus:
-		text, err := h.status(ctx)
-		if err != nil {
-			return err
-		}
-		return h.reply(ctx, text)
 	case p.Command.Verb == jobs.VerbAsk:
 		return h.reply(ctx, fmt.Sprintf("Ask what? Write the question after `%s ask`.", h.rules.Parser.Prefix))
 	}
@@ -41,30 +31,6 @@ func (h *handling) problem(p trigger.Proposal) string {
 		text += fmt.Sprintf(" Did you mean `%s`?", p.Problem.Nearest)
 	}
 	return journal.Line(text) + fmt.Sprintf(" `%s help` lists the commands.", h.rules.Parser.Prefix)
-}
-
-// status says what is going on.
-func (h *handling) status(ctx context.Context) (string, error) {
-	holder, err := h.cfg.Store.ThreadJob(ctx, h.ev.Thread)
-	if err != nil {
-		return "", err
-	}
-	if holder == "" {
-		return "Nothing is going on in this thread.", nil
-	}
-	rec, err := h.cfg.Store.Job(ctx, holder)
-	if errors.Is(err, store.ErrNotFound) {
-		return "Nothing is going on in this thread.", nil
-	}
-	if err != nil {
-		return "", err
-	}
-	text := fmt.Sprintf("Job %s (%s, asked by %s): **%s**", journal.Code(string(rec.Job.ID)), strings.ReplaceAll(string(rec.Job.Kind), "_", " "),
-		journal.Code(rec.Job.Requester.Login), strings.ReplaceAll(string(rec.State), "_", " "))
-	if rec.Cause != "" {
-		text += ": " + journal.Line(rec.Cause)
-	}
-	return text + fmt.Sprintf(", since %s.", h.cfg.Now().Sub(rec.UpdatedAt).Round(time.Second)), nil
 }
 
 // reply writes one comment per command, edited when the event is handled

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/greenwright/greenwright/jobs"
+	"github.com/greenwright/greenwright/jobs/control"
 	"github.com/greenwright/greenwright/jobs/policy"
 	"github.com/greenwright/greenwright/jobs/store"
 	"github.com/greenwright/greenwright/jobs/trigger"
@@ -24,6 +25,8 @@ type Config struct {
 	Rules func(ctx context.Context, forge vcs.ForgeName) (trigger.Rules, error)
 	Store *store.Store
 	Queue enqueuer
+	// Control carries out what people ask about jobs that are there.
+	Control func(ctx context.Context, r control.Request) (control.Answer, error)
 	// Workers is how many jobs run side by side; 0 when that is not known.
 	Workers int
 	Log     *slog.Logger
@@ -91,9 +94,9 @@ func (h *handling) do(ctx context.Context, p trigger.Proposal) error {
 	switch p.Decision {
 	case trigger.Job:
 		return h.startJob(ctx, h.job(p, permission))
-	case trigger.Stop:
-		return h.stop(ctx)
-	case trigger.Reply, trigger.Message, trigger.Approval:
+	case trigger.Control:
+		return h.control(ctx, p, permission)
+	case trigger.Reply, trigger.Message:
 		return h.answer(ctx, p)
 	case trigger.Ignored:
 	}
@@ -128,6 +131,29 @@ func (h *handling) authorise(ctx context.Context, p trigger.Proposal) (vcs.Permi
 		req.FromFork = pr.FromFork()
 	}
 	return permission, h.rules.Policy.Decide(req), nil
+}
+
+// control does what somebody asks about a job that is there, and answers.
+func (h *handling) control(ctx context.Context, p trigger.Proposal, permission vcs.Permission) error {
+	req := control.Request{
+		Verb: p.Command.Verb, Thread: h.ev.Thread, By: h.ev.Actor, Permission: permission, Text: p.Command.Text, Options: p.Command.Options,
+		Key: h.ev.Key() + "|" + strconv.Itoa(h.index), At: h.ev.ReceivedAt,
+	}
+	if h.ev.Comment != nil {
+		req.Comment = h.ev.Comment.CommentRef
+	}
+	if req.At.IsZero() {
+		req.At = h.cfg.Now()
+	}
+	answer, err := h.cfg.Control(ctx, req)
+	if err != nil {
+		return err
+	}
+	h.log.Info("request carried out", "verb", req.Verb, "job_id", answer.Job, "refused", answer.Refused)
+	if answer.Text == "" {
+		return nil
+	}
+	return h.reply(ctx, answer.Text)
 }
 
 // job makes the job that a proposal asks for. Its id is the same however

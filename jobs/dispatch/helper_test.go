@@ -16,9 +16,12 @@ import (
 
 	"github.com/greenwright/greenwright/jobs"
 	"github.com/greenwright/greenwright/jobs/command"
+	"github.com/greenwright/greenwright/jobs/control"
 	"github.com/greenwright/greenwright/jobs/dispatch"
+	"github.com/greenwright/greenwright/jobs/journal"
 	"github.com/greenwright/greenwright/jobs/policy"
 	"github.com/greenwright/greenwright/jobs/queue"
+	"github.com/greenwright/greenwright/jobs/runner"
 	"github.com/greenwright/greenwright/jobs/store"
 	"github.com/greenwright/greenwright/jobs/trigger"
 	"github.com/greenwright/greenwright/vcs"
@@ -40,14 +43,16 @@ var appKey = sync.OnceValue(func() *rsa.PrivateKey {
 // world is a simulated GitHub, a Redis, and a dispatcher between them.
 type world struct {
 	*testing.T
-	srv    *vcstest.GitHub
-	repo   *vcstest.Repo
-	forge  *github.Forge
-	redis  *miniredis.Miniredis
-	store  *store.Store
-	queue  *queue.Client
-	policy policy.Config
-	disp   *dispatch.Dispatcher
+	srv     *vcstest.GitHub
+	repo    *vcstest.Repo
+	forge   *github.Forge
+	redis   *miniredis.Miniredis
+	store   *store.Store
+	queue   *queue.Client
+	policy  policy.Config
+	disp    *dispatch.Dispatcher
+	worker  *runner.Worker
+	archive *journal.Archive
 
 	writer, reader, stranger vcs.Actor
 	now                      time.Time
@@ -78,17 +83,37 @@ func newWorld(t *testing.T) *world {
 	w.queue, err = queue.Open(url)
 	check(t, err)
 	t.Cleanup(func() { _, _ = w.store.Close(), w.queue.Close() })
+	w.archive, err = journal.OpenArchive(ctx, t.TempDir())
+	check(t, err)
+	t.Cleanup(func() { check(t, w.archive.Close()) })
 	w.disp = w.dispatcher(0)
 	return w
 }
 
 // dispatcher makes one that knows of so many workers.
 func (w *world) dispatcher(workers int) *dispatch.Dispatcher {
-	return dispatch.New(dispatch.Config{
-		Workers: workers,
-		Forges:  map[vcs.ForgeName]vcs.Forge{vcs.GitHub: w.forge}, Store: w.store, Queue: w.queue, Log: slog.New(slog.DiscardHandler),
-		Now: func() time.Time { return w.now }, Rules: func(context.Context, vcs.ForgeName) (trigger.Rules, error) { return w.rules(), nil },
+	forges, log, now := map[vcs.ForgeName]vcs.Forge{vcs.GitHub: w.forge}, slog.New(slog.DiscardHandler), func() time.Time { return w.now }
+	w.worker = &runner.Worker{ID: "worker", Store: w.store, Runner: runner.New(runner.Config{Forges: forges, Archive: w.archive, Log: log, Now: now}), Log: log, Now: now}
+	var d *dispatch.Dispatcher
+	ctl := control.New(control.Config{
+		Store: w.store, End: w.worker.End, Enqueue: w.queue.EnqueueAgain, Now: now,
+		Start: func(ctx context.Context, job jobs.Job) error { return d.Start(ctx, job) },
 	})
+	d = dispatch.New(dispatch.Config{
+		Workers: workers, Control: ctl.Do, Forges: forges, Store: w.store, Queue: w.queue, Log: log, Now: now,
+		Rules: func(context.Context, vcs.ForgeName) (trigger.Rules, error) { return w.rules(), nil },
+	})
+	w.worker.Next = d.Next
+	return d
+}
+
+// takeMessages empties an inbox.
+func (w *world) takeMessages(id jobs.JobID) ([]store.Message, error) {
+	got, err := w.store.Messages(ctx, id)
+	for _, m := range got {
+		check(w.T, w.store.TakeMessages(ctx, id, m.ID))
+	}
+	return got, err
 }
 
 func (w *world) rules() trigger.Rules {

@@ -36,7 +36,7 @@ func (*line) JobWaiting(context.Context, jobs.JobID) (bool, error) { return fals
 
 // labels is the closed set: they become a metric's.
 var labels = map[string]bool{
-	"job": true, "reply": true, "stop": true, "message": true, "approval": true,
+	"job": true, "reply": true, "control": true, "message": true,
 	"own_event": true, "ping": true, "unsupported": true, "incomplete": true, "edit": true, "no_command": true, "policy": true, "not_ours": true,
 	"dismissed": true, "closed": true, "running": true, "not_red": true, "no_pull_request": true, "ignored": true,
 }
@@ -61,7 +61,7 @@ func TestTriage(t *testing.T) {
 	}{
 		{"fix", says("/agent fix", person), true, true, "job"},
 		{"fix, not knowing who we are", says("/agent fix", person), false, true, "job"},
-		{"stop", says("/agent stop", person), true, true, "stop"},
+		{"stop", says("/agent stop", person), true, true, "control"},
 		{"help", says("/agent help", person), true, true, "reply"},
 		{"words", says("thanks", person), true, false, "no_command"},
 		{"own", says("/agent fix", self), true, false, "own_event"},

@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"github.com/greenwright/greenwright/jobs"
-	"github.com/greenwright/greenwright/jobs/progress"
 	"github.com/greenwright/greenwright/jobs/store"
 	"github.com/greenwright/greenwright/vcs"
 )
@@ -27,7 +26,7 @@ func (d *Dispatcher) Next(ctx context.Context, thread vcs.Thread) error {
 		if err != nil || holder != "" && holder != job.ID {
 			return err // its end starts what waits
 		}
-		if err := d.start(ctx, job); err != nil {
+		if err := d.Start(ctx, job); err != nil {
 			return fmt.Errorf("starting job %s, which waited: %w", job.ID, err)
 		}
 		if waits, err := d.waits(ctx, job); waits || err != nil {
@@ -49,8 +48,9 @@ func (d *Dispatcher) waits(ctx context.Context, job jobs.Job) (bool, error) {
 	return holder != job.ID, err
 }
 
-// start is startJob for a job that no event is at hand for.
-func (d *Dispatcher) start(ctx context.Context, job jobs.Job) error {
+// Start begins a job that no event is at hand for: it waits, or becomes a
+// message, when its thread is busy.
+func (d *Dispatcher) Start(ctx context.Context, job jobs.Job) error {
 	forge, known := d.cfg.Forges[job.Thread.Repo.Forge]
 	if !known {
 		return fmt.Errorf("%w: no forge %q is configured", vcs.ErrInvalid, job.Thread.Repo.Forge)
@@ -104,56 +104,4 @@ func (d *Dispatcher) wake(ctx context.Context, id jobs.JobID) error {
 	job.ID = jobID("again|" + string(id))
 	d.cfg.Log.Info("message was not read, its job waits", "job_id", job.ID, "thread", job.Thread.Key())
 	return d.cfg.Store.PushPending(ctx, job)
-}
-
-// stop ends what is going on in the thread (rules A3, P2).
-func (h *handling) stop(ctx context.Context) error {
-	holder, err := h.cfg.Store.ThreadJob(ctx, h.ev.Thread)
-	if err != nil {
-		return err
-	}
-	if holder == "" {
-		return h.reply(ctx, "Nothing is going on in this thread.")
-	}
-	if err := h.cfg.Store.RequestStop(ctx, holder, h.ev.Actor); err != nil {
-		return err
-	}
-	held, err := h.cfg.Store.Held(ctx, holder)
-	if err != nil || held {
-		return err // its worker sees the request within a second
-	}
-	return h.endWithoutWorker(ctx, holder)
-}
-
-// endWithoutWorker ends a job that waits, or whose worker is dead. What cannot
-// be told now is told when the queue comes to the job.
-func (h *handling) endWithoutWorker(ctx context.Context, id jobs.JobID) error {
-	rec, err := h.cfg.Store.MoveJob(ctx, id, jobs.Canceled, "stopped by "+h.ev.Actor.Login, func(r *store.JobRecord) {
-		r.Untold = progress.Status{Job: r.Job, State: jobs.Canceled, Cause: "stopped by " + h.ev.Actor.Login}.Markdown()
-	})
-	switch {
-	case errors.Is(err, jobs.ErrTransition), errors.Is(err, store.ErrNotFound):
-	case err != nil:
-		return err
-	default:
-		h.tell(ctx, rec)
-	}
-	if err := h.cfg.Store.ReleaseThread(ctx, h.ev.Thread, id); err != nil {
-		return err
-	}
-	return h.Next(ctx, h.ev.Thread)
-}
-
-// tell gets the end of a job into its thread.
-func (h *handling) tell(ctx context.Context, rec store.JobRecord) {
-	_, err := h.forge.PutComment(ctx, rec.Job.Thread, vcs.StickyComment{Marker: progress.Marker(rec.Job.ID), Body: rec.Untold})
-	if err == nil {
-		_, err = h.cfg.Store.UpdateJob(ctx, rec.Job.ID, func(r *store.JobRecord) error {
-			r.Untold = ""
-			return nil
-		})
-	}
-	if err != nil {
-		h.log.Warn("end could not be told yet", "job_id", rec.Job.ID, "error", err)
-	}
 }

@@ -98,6 +98,9 @@ func (h *handling) live(ctx context.Context, id jobs.JobID) (bool, error) {
 	if err != nil || rec.State.Final() {
 		return false, err
 	}
+	if rec.State == jobs.AwaitingApproval || rec.State == jobs.Paused {
+		return true, nil // nobody holds it, and it goes on
+	}
 	for _, is := range []func(context.Context, jobs.JobID) (bool, error){h.cfg.Store.Held, h.cfg.Queue.JobWaiting, h.cfg.Store.Fresh} {
 		if yes, err := is(ctx, id); yes || err != nil {
 			return yes, err
@@ -126,7 +129,7 @@ func (h *handling) busy(ctx context.Context, job jobs.Job, holder jobs.JobID) (p
 		return false, err
 	}
 	h.log.Info("thread is busy, message handed on", "job_id", job.ID, "holder", holder)
-	_, err = h.cfg.Store.MoveJob(ctx, job.ID, jobs.Canceled, "became a message to job "+string(holder), nil)
+	_, err = h.cfg.Store.MoveJob(ctx, job.ID, jobs.Canceled, "became a message to job "+string(holder), func(r *store.JobRecord) { r.Into = holder })
 	return true, err
 }
 
@@ -192,19 +195,35 @@ func (h *handling) sayQueued(ctx context.Context, job jobs.Job) error {
 	if h.cfg.Workers == 0 {
 		return nil
 	}
-	depth, err := h.cfg.Queue.Depth(ctx)
-	if err != nil || depth.RunsWaiting == 0 && depth.RunsActive < h.cfg.Workers {
+	cause, err := h.whyQueued(ctx)
+	if err != nil || cause == "" {
 		return err
 	}
 	if waiting, err := h.cfg.Queue.JobWaiting(ctx, job.ID); err != nil || waiting {
 		return err // enqueued when the event was handled before
 	}
-	status := progress.Status{Job: job, State: jobs.Queued, Cause: fmt.Sprintf("jobs before it: %d", depth.RunsWaiting+depth.RunsActive)}
+	status := progress.Status{Job: job, State: jobs.Queued, Cause: cause}
 	_, err = h.forge.PutComment(ctx, job.Thread, vcs.StickyComment{Marker: progress.Marker(job.ID), Body: status.Markdown()})
 	if err != nil {
 		return fromForge("saying that a job waits", err)
 	}
 	return nil
+}
+
+// whyQueued is why a job will not begin at once; empty if it will.
+func (h *handling) whyQueued(ctx context.Context) (string, error) {
+	text, on, err := h.cfg.Store.Maintenance(ctx)
+	if err != nil {
+		return "", err
+	}
+	if on {
+		return "it begins by itself when maintenance is over: " + text, nil
+	}
+	depth, err := h.cfg.Queue.Depth(ctx)
+	if err != nil || depth.RunsWaiting == 0 && depth.RunsActive < h.cfg.Workers {
+		return "", err
+	}
+	return fmt.Sprintf("jobs before it: %d", depth.RunsWaiting+depth.RunsActive), nil
 }
 
 // enqueue stores the job.

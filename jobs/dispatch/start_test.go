@@ -78,7 +78,7 @@ func TestTwoCommentsAtOnceAreOneJob(t *testing.T) {
 			})
 		}
 		all.Wait()
-		got, err := w.store.TakeMessages(ctx, w.holder(thread).Job.ID)
+		got, err := w.takeMessages(w.holder(thread).Job.ID)
 		check(t, err)
 		if w.depth() != 1 || len(got) != 3 {
 			t.Fatalf("round %d: %d jobs wait and %d messages, want 1 and 3", i, w.depth(), len(got))
@@ -98,7 +98,7 @@ func TestBusyThreadTakesMessages(t *testing.T) {
 	for _, ev := range []vcs.Event{later, later, question, bare, later} {
 		w.handle(ev)
 	}
-	got, err := w.store.TakeMessages(ctx, live.Job.ID)
+	got, err := w.takeMessages(live.Job.ID)
 	check(t, err)
 	var texts []string
 	for _, m := range got {
@@ -111,7 +111,7 @@ func TestBusyThreadTakesMessages(t *testing.T) {
 		t.Errorf("%d jobs wait, the holder is %s", w.depth(), w.holder(thread).Job.ID)
 	}
 	w.handle(w.says(w.stranger, thread, "/agent fix my way"))
-	if got, err := w.store.TakeMessages(ctx, live.Job.ID); err != nil || len(got) != 0 {
+	if got, err := w.takeMessages(live.Job.ID); err != nil || len(got) != 0 {
 		t.Errorf("a stranger's words reach the run: %v, %v", got, err)
 	}
 }
@@ -313,7 +313,7 @@ func TestWhatMayNotJoinWaits(t *testing.T) {
 			w.handle(c.first(w, thread))
 			holder := w.holder(thread)
 			w.handle(c.second(w, thread))
-			if got := must(w.store.TakeMessages(ctx, holder.Job.ID)); len(got) != 0 {
+			if got := must(w.takeMessages(holder.Job.ID)); len(got) != 0 {
 				t.Fatalf("the live run is told %+v", got)
 			}
 			w.end(holder)

@@ -7,8 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -120,12 +118,12 @@ func TestChainFindsEveryAttack(t *testing.T) {
 		"changed type":    replace(1, `"note"`, `"state"`),
 		"changed run":     replace(1, "run-1", "run-2"),
 		"changed number":  replace(1, `"seq":2`, `"seq":3`),
-		"changed schema":  replace(1, `"schema":1`, `"schema":2`),
-		"no schema":       replace(1, `"schema":1,`, ``),
-		"added member":    replace(1, `{"schema":1`, `{"extra":true,"schema":1`),
+		"changed schema":  replace(1, `"schema":2`, `"schema":1`),
+		"no schema":       replace(1, `"schema":2,`, ``),
+		"added member":    replace(1, `{"schema":2`, `{"extra":true,"schema":2`),
 		"renamed member":  replace(1, `"run":`, `"Run":`),
-		"doubled member":  replace(1, `{"schema":1`, `{"schema":7,"schema":1`),
-		"added space":     replace(1, `{"schema":1`, `{ "schema":1`),
+		"doubled member":  replace(1, `{"schema":2`, `{"schema":7,"schema":2`),
+		"added space":     replace(1, `{"schema":2`, `{ "schema":2`),
 		"trailing text":   func(l [][]byte) [][]byte { l[3] = append(bytes.Clone(l[3]), " "...); return l },
 		"removed first":   func(l [][]byte) [][]byte { return l[1:] },
 		"removed middle":  func(l [][]byte) [][]byte { return slices.Delete(l, 1, 2) },
@@ -189,118 +187,6 @@ func TestWriterStopsAtAnError(t *testing.T) {
 	if len(sink.lines) != 1 || len(w.Records()) != 1 {
 		t.Errorf("%d lines and %d records after an error, want 1", len(sink.lines), len(w.Records()))
 	}
-}
-
-func TestFileSinkAndArchive(t *testing.T) {
-	archive := journal.Archive{Dir: t.TempDir()}
-	sink, err := archive.NewFileSink("run-1")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := archive.NewFileSink("run-1"); !errors.Is(err, os.ErrExist) {
-		t.Errorf("a second journal for a run: %v, want os.ErrExist", err)
-	}
-	if got, err := archive.Load("run-1"); err != nil || len(got) != 0 {
-		t.Errorf("a journal without records gives %v, %v", got, err)
-	}
-	w := journal.NewWriter("run-1", sink, clock(), nil)
-	for _, d := range awkward {
-		if err := w.Append(context.Background(), journal.TypeNote, d); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := sink.Close(); err != nil {
-		t.Fatal(err)
-	}
-	got, err := archive.Load("run-1")
-	if err != nil {
-		t.Fatal(err)
-	}
-	live, err := os.ReadFile(archive.Path("run-1"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := archive.Put("run-1", got); err != nil {
-		t.Fatal(err)
-	}
-	kept, err := os.ReadFile(archive.Path("run-1"))
-	if err != nil || !bytes.Equal(live, kept) {
-		t.Errorf("the archived journal differs from the live one: %v", err)
-	}
-}
-
-// The line that is handed over is not written to.
-func TestFileSinkLeavesTheLine(t *testing.T) {
-	archive := journal.Archive{Dir: t.TempDir()}
-	sink, err := archive.NewFileSink("run-1")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = sink.Close() }()
-	both := []byte("lineREST")
-	if err := sink.Append(context.Background(), 1, both[:4]); err != nil {
-		t.Fatal(err)
-	}
-	if string(both) != "lineREST" {
-		t.Errorf("the caller's memory is %q now", both)
-	}
-}
-
-func TestArchiveIsAtomicAndStaysInside(t *testing.T) {
-	root := t.TempDir()
-	archive := journal.Archive{Dir: filepath.Join(root, "archive")}
-	if err := archive.Save("run-1", "change.patch", []byte("first")); err != nil {
-		t.Fatal(err)
-	}
-	old, err := os.Open(filepath.Join(archive.Dir, "run-1", "change.patch"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = old.Close() }()
-	if err := archive.Save("run-1", "change.patch", []byte("second and longer")); err != nil {
-		t.Fatal(err)
-	}
-	before := make([]byte, 64)
-	if n, _ := old.Read(before); string(before[:n]) != "first" {
-		t.Errorf("a reader of the old artifact sees %q", before[:n])
-	}
-	if names := entries(t, filepath.Join(archive.Dir, "run-1")); !slices.Equal(names, []string{"change.patch"}) {
-		t.Errorf("the folder holds %q", names)
-	}
-	bad := []string{"", ".", "..", "/", "../x", "a/b", "/etc/passwd", "..\x00", `..\x`, ".hidden", strings.Repeat("x", 300)}
-	for _, name := range bad {
-		if err := archive.Save("run-1", name, []byte("x")); err == nil {
-			t.Errorf("artifact %q was saved", name)
-		}
-		if _, err := archive.RunDir(jobs.RunID(name)); err == nil {
-			t.Errorf("run %q has a folder", name)
-		}
-		if err := archive.Put(jobs.RunID(name), nil); err == nil {
-			t.Errorf("run %q has a journal", name)
-		}
-		if rel, err := filepath.Rel(archive.Dir, archive.Path(jobs.RunID(name))); err != nil || !filepath.IsLocal(rel) || filepath.Dir(rel) == "." {
-			t.Errorf("the journal of run %q is at %s", name, archive.Path(jobs.RunID(name)))
-		}
-	}
-	if names := entries(t, root); !slices.Equal(names, []string{"archive"}) {
-		t.Errorf("beside the archive there is %q", names)
-	}
-	if names := entries(t, archive.Dir); !slices.Equal(names, []string{"run-1"}) {
-		t.Errorf("the archive holds %q", names)
-	}
-}
-
-func entries(t *testing.T, dir string) []string {
-	t.Helper()
-	list, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var names []string
-	for _, e := range list {
-		names = append(names, e.Name())
-	}
-	return names
 }
 
 // TestWhatIsRedactedIsNowhere: also where nothing else of the record is left.

@@ -18,11 +18,30 @@ type Started struct {
 	Carried *Spent `json:"carried,omitempty"`
 }
 
+// Resumed is written by a worker that takes a run up.
+type Resumed struct {
+	Worker string `json:"worker"`
+	Token  int64  `json:"token"` // of its lease
+	Cause  string `json:"cause"`
+	// Anew says that what was done is lost, and why: the run begins again.
+	Anew string `json:"anew,omitempty"`
+}
+
+// Prepared pins what a run works on, for whoever takes it up.
+type Prepared struct {
+	Base    string `json:"base"`     // the commit that is worked on
+	Trusted string `json:"trusted"`  // the base branch's tip: settings come from there
+	BaseRef string `json:"base_ref"` // the base branch, empty for a checkout on none
+}
+
 // StateChanged is one transition.
 type StateChanged struct {
 	From  jobs.State `json:"from"`
 	To    jobs.State `json:"to"`
 	Cause string     `json:"cause"`
+	// Actor is who or what caused it: a login, or a worker; empty in records of
+	// old.
+	Actor string `json:"actor,omitempty"`
 }
 
 // ModelChosen says which model works from here on.
@@ -46,6 +65,14 @@ type Spent struct {
 // Add is the sum of both.
 func (s Spent) Add(o Spent) Spent {
 	return Spent{Steps: s.Steps + o.Steps, Usage: s.Usage.Add(o.Usage), CostMicroUSD: s.CostMicroUSD + o.CostMicroUSD}
+}
+
+// Sub is what s is more than o.
+func (s Spent) Sub(o Spent) Spent {
+	return Spent{
+		Steps: s.Steps - o.Steps, CostMicroUSD: s.CostMicroUSD - o.CostMicroUSD,
+		Usage: s.Usage.Add(model.Usage{Input: -o.Usage.Input, CacheRead: -o.Usage.CacheRead, CacheWrite: -o.Usage.CacheWrite, Output: -o.Usage.Output}),
+	}
 }
 
 // Box is what the run's sandboxes are made of besides their files.
@@ -136,6 +163,22 @@ type Changed struct {
 	Notes []string `json:"notes,omitempty"`
 }
 
+// Committed is a commit of ours. The same tree, parent and time make the same
+// commit again.
+type Committed struct {
+	Commit string    `json:"commit"`
+	Tree   string    `json:"tree"`
+	Parent string    `json:"parent"`
+	When   time.Time `json:"when"`
+}
+
+// Aimed is where a change goes, before anything goes there.
+type Aimed struct {
+	Branch string `json:"branch"`
+	Base   string `json:"base,omitempty"`   // of a new pull request
+	Expect string `json:"expect,omitempty"` // the branch's head; empty for a new branch
+}
+
 // Verdict is what the checks before and after add up to.
 type Verdict struct {
 	Verified bool     `json:"verified"`
@@ -179,6 +222,12 @@ type Ended struct {
 	Cause string     `json:"cause"`
 	// Advice is what a person can do now, empty when nothing is needed.
 	Advice string `json:"advice,omitempty"`
+	// What came out, for whoever has to tell it.
+	Branch string `json:"branch,omitempty"`
+	Commit string `json:"commit,omitempty"`
+	Pull   int    `json:"pull,omitempty"`
+	URL    string `json:"url,omitempty"`
+	Answer string `json:"answer,omitempty"` // untrusted
 }
 
 // AgentEnded is how a model's work ended, with what it says of it.
@@ -187,6 +236,7 @@ type AgentEnded struct {
 	State        string            `json:"state"` // agent.State
 	Reason       string            `json:"reason"`
 	Claim        string            `json:"claim,omitempty"` // the model's own words
+	Question     string            `json:"question,omitempty"`
 	Answer       string            `json:"answer,omitempty"`
 	Replies      map[string]string `json:"replies,omitempty"`
 	CostMicroUSD int64             `json:"cost_micro_usd,omitempty"`

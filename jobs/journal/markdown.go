@@ -23,6 +23,7 @@ var headlines = map[jobs.State]string{
 	jobs.Refused:    "Refused.",
 	jobs.Canceled:   "Stopped.",
 	jobs.Failed:     "Not done.",
+	jobs.Lapsed:     "Not done: nobody answered in time.",
 }
 
 // Headline is the report's first sentence.
@@ -45,7 +46,7 @@ func (r Report) Markdown() string {
 	if r.Advice != "" {
 		para("**What you can do:** %s", Line(r.Advice))
 	}
-	for _, section := range []string{r.unsafe(), r.checksTable(), r.setupFailures(), r.redOutput(), r.changeList(), r.claims(), r.notVerified(), r.actionList(), r.noteList(), r.facts()} {
+	for _, section := range []string{r.unsafe(), r.checksTable(), r.setupFailures(), r.redOutput(), r.changeList(), r.claims(), r.notVerified(), r.actionList(), r.approvalList(), r.noteList(), r.facts()} {
 		if section != "" {
 			para("%s", section)
 		}
@@ -198,6 +199,33 @@ func (r Report) actionList() string {
 	return "**Done outside:**\n- " + strings.Join(items, "\n- ")
 }
 
+// approvalList says what people were asked and what they said.
+func (r Report) approvalList() string {
+	var items []string
+	for _, a := range r.Approvals {
+		said := "nobody has answered yet"
+		if a.Decision != jobs.Waiting {
+			said = "**" + string(a.Decision) + "**"
+			if a.By.Login != "" {
+				said += " by " + Code(a.By.Login)
+			}
+			if a.Why != "" {
+				said += ": " + Line(a.Why)
+			}
+		}
+		items = append(items, fmt.Sprintf("%s (%s): %s", Code(shorten(firstLine(a.Shown), 120)), Line(a.Reason), said))
+	}
+	if len(items) == 0 {
+		return ""
+	}
+	return "**Approvals:**\n- " + strings.Join(items, "\n- ")
+}
+
+func firstLine(s string) string {
+	line, _, _ := strings.Cut(s, "\n")
+	return line
+}
+
 func (r Report) noteList() string {
 	var items []string
 	for _, n := range r.Notes {
@@ -237,6 +265,9 @@ func (r Report) facts() string {
 		row(line[0], "%s", line[1])
 	}
 	row("Time", "%s", r.Duration().Round(100*time.Millisecond))
+	if r.Resumed > 0 {
+		row("Taken up", "%s, by another worker", plural(r.Resumed, "time"))
+	}
 	row("Sandbox", "%s, %s", r.sandbox(), r.network())
 	row("Run", "%s, %s, journal head %s", tableCell(Code(string(r.Run))), plural(r.Records, "record"), Code(shorten(r.Head, 16)))
 	return "<details><summary>How</summary>\n\n| | |\n|---|---|\n" + strings.Join(rows, "\n") + "\n\n</details>"

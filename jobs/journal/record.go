@@ -12,8 +12,8 @@ import (
 	"github.com/greenwright/greenwright/jobs"
 )
 
-// Schema is the version of the record format.
-const Schema = 1
+// Schema is the version of the record format. Those before it are read as well.
+const Schema = 2
 
 // Type says what a record's data is.
 type Type string
@@ -21,6 +21,8 @@ type Type string
 // The types of record, each with its data.
 const (
 	TypeStarted  Type = "run_started"     // Started
+	TypeResumed  Type = "run_resumed"     // Resumed
+	TypePrepared Type = "prepared"        // Prepared
 	TypeState    Type = "state"           // StateChanged
 	TypeCheck    Type = "check"           // CheckRan
 	TypeSetup    Type = "setup"           // SetupRan
@@ -30,7 +32,10 @@ const (
 	TypeModel    Type = "model"           // ModelChosen
 	TypeOutcome  Type = "agent_ended"     // AgentEnded
 	TypeChange   Type = "change"          // Changed
+	TypeCommit   Type = "commit"          // Committed
 	TypeVerdict  Type = "verdict"         // Verdict
+	TypeTarget   Type = "target"          // Aimed
+	TypeApproval Type = "approval"        // jobs.Approval
 	TypeIntended Type = "action_intended" // ActionIntended
 	TypeDone     Type = "action_finished" // ActionFinished
 	TypeNote     Type = "note"            // Note
@@ -62,8 +67,12 @@ func (r Record) hash() (string, error) {
 	return hex.EncodeToString(sum[:]), nil
 }
 
-// ErrBroken is wrapped by the error of a journal whose chain does not hold.
-var ErrBroken = errors.New("journal is broken")
+var (
+	// ErrBroken is wrapped by the error of a journal whose chain does not hold.
+	ErrBroken = errors.New("journal is broken")
+	// ErrNewer is wrapped by the error of a journal that a later version writes.
+	ErrNewer = errors.New("journal is of a later version of greenwright")
+)
 
 // Parse reads the lines of a journal and checks its chain: sequence, run,
 // predecessor and hash of each record, byte for byte. Its error wraps ErrBroken
@@ -98,8 +107,8 @@ func (r Record) follows(before uint64, prev string, earlier []Record) error {
 	switch {
 	case err != nil:
 		return err
-	case r.Schema != Schema:
-		return fmt.Errorf("%w: record %d has schema %d, want %d", ErrBroken, before+1, r.Schema, Schema)
+	case r.Schema < 1:
+		return fmt.Errorf("%w: record %d has schema %d", ErrBroken, before+1, r.Schema)
 	case r.Seq != before+1:
 		return fmt.Errorf("%w: record %d has the number %d", ErrBroken, before+1, r.Seq)
 	case r.Prev != prev:
@@ -108,6 +117,8 @@ func (r Record) follows(before uint64, prev string, earlier []Record) error {
 		return fmt.Errorf("%w: record %d was changed", ErrBroken, r.Seq)
 	case len(earlier) > 0 && r.Run != earlier[0].Run:
 		return fmt.Errorf("%w: record %d is of another run", ErrBroken, r.Seq)
+	case r.Schema > Schema:
+		return fmt.Errorf("%w: record %d has schema %d, this one knows %d", ErrNewer, before+1, r.Schema, Schema)
 	}
 	return nil
 }

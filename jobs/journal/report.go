@@ -3,6 +3,7 @@ package journal
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/greenwright/greenwright/agent"
@@ -57,6 +58,12 @@ type Report struct {
 	// Outcomes are how the models' work ended, with their own accounts of it,
 	// which are claims, not facts.
 	Outcomes []AgentEnded
+	// Approvals are what people were asked, with the last that is known of each.
+	Approvals []jobs.Approval
+	// Resumed is how often another worker took the run up.
+	Resumed int
+	// Ended is the last record of a run that has ended.
+	Ended *Ended
 
 	Records int
 	Head    string // hash of the last record
@@ -98,6 +105,8 @@ func (r *Report) take(rec Record) error {
 	switch rec.Type {
 	case TypeStarted:
 		return json.Unmarshal(rec.Data, &r.Started)
+	case TypeResumed:
+		return decode(rec.Data, r.takeResumed)
 	case TypeState:
 		return decode(rec.Data, func(s StateChanged) { r.State, r.Cause = s.To, s.Cause })
 	case TypeModel:
@@ -106,7 +115,9 @@ func (r *Report) take(rec Record) error {
 		return decode(rec.Data, func(o AgentEnded) { r.Outcomes = append(r.Outcomes, o) })
 	case TypeCheck:
 		return decode(rec.Data, r.takeCheck)
-	case TypeSetupDue: // what came of it follows
+	case TypeSetupDue, TypePrepared, TypeCommit, TypeTarget: // what came of it follows
+	case TypeApproval:
+		return decode(rec.Data, r.takeApproval)
 	case TypeBox:
 		return decode(rec.Data, func(b Box) { r.Box = b })
 	case TypeSetup:
@@ -118,15 +129,49 @@ func (r *Report) take(rec Record) error {
 	case TypeVerdict:
 		return decode(rec.Data, func(v Verdict) { r.Verdict = &v })
 	case TypeIntended:
-		return decode(rec.Data, func(a ActionIntended) { r.Actions = append(r.Actions, Action{ActionIntended: a}) })
+		return decode(rec.Data, r.takeIntended)
 	case TypeDone:
 		return decode(rec.Data, r.takeDone)
 	case TypeNote:
-		return decode(rec.Data, func(n Note) { r.Notes = append(r.Notes, n) })
+		return decode(rec.Data, r.takeNote)
 	case TypeEnded:
-		return decode(rec.Data, func(e Ended) { r.State, r.Cause, r.Advice = e.State, e.Cause, e.Advice })
+		return decode(rec.Data, func(e Ended) { r.State, r.Cause, r.Advice, r.Ended = e.State, e.Cause, e.Advice, &e })
 	}
 	return nil // a type of a later version: not a fact this one can report
+}
+
+// takeResumed: what was begun and is done again counts once.
+func (r *Report) takeResumed(res Resumed) {
+	r.Resumed++
+	switch {
+	case res.Anew != "":
+		r.Checks, r.Setups, r.Change, r.Verdict, r.Outcomes, r.Models = nil, nil, nil, nil, nil, nil
+		r.takeNote(Note{Kind: NoteNotice, Text: "the work was begun again: " + res.Anew})
+	case r.State == jobs.Baseline:
+		r.Checks = nil
+	case r.State == jobs.Verifying && r.Verdict == nil:
+		for i := range r.Checks {
+			r.Checks[i].After = nil
+		}
+	}
+}
+
+func (r *Report) takeApproval(a jobs.Approval) {
+	for i := range r.Approvals {
+		if r.Approvals[i].ID == a.ID {
+			r.Approvals[i] = a
+			return
+		}
+	}
+	r.Approvals = append(r.Approvals, a)
+}
+
+// takeNote keeps a note once: a run that is taken up comes by some places
+// again.
+func (r *Report) takeNote(n Note) {
+	if !slices.Contains(r.Notes, n) {
+		r.Notes = append(r.Notes, n)
+	}
 }
 
 func (r *Report) takeCheck(c CheckRan) {
@@ -162,7 +207,7 @@ func (r *Report) takeEntry(e agent.Entry) {
 				r.CallFails++
 			}
 		}
-	case agent.EntryMessage, agent.EntryRequest, agent.EntryIntended, agent.EntrySnapshot, agent.EntryNotice:
+	case agent.EntryMessage, agent.EntryRequest, agent.EntryIntended, agent.EntrySnapshot, agent.EntrySuspended, agent.EntryCheckpoint, agent.EntryNotice:
 	}
 }
 
@@ -202,6 +247,18 @@ func (r Report) cost() int64 {
 		sum += o.CostMicroUSD
 	}
 	return sum
+}
+
+// takeIntended: an action that is looked up again after its worker was lost is
+// one action.
+func (r *Report) takeIntended(in ActionIntended) {
+	for i := range r.Actions {
+		if r.Actions[i].Key == in.Key && !r.Actions[i].Done {
+			r.Actions[i] = Action{ActionIntended: in}
+			return
+		}
+	}
+	r.Actions = append(r.Actions, Action{ActionIntended: in})
 }
 
 func (r *Report) takeDone(d ActionFinished) {

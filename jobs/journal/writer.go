@@ -39,6 +39,14 @@ func NewWriter(run jobs.RunID, sink Sink, now func() time.Time, redact func([]by
 	return &Writer{run: run, sink: sink, now: now, redact: redact}
 }
 
+// ContinueWriter goes on with a journal of which these are the records, as
+// Parse has checked them.
+func ContinueWriter(run jobs.RunID, records []Record, sink Sink, now func() time.Time, redact func([]byte) []byte) *Writer {
+	w := NewWriter(run, sink, now, redact)
+	w.records = append(w.records, records...)
+	return w
+}
+
 // withheld stands for a record of which nothing could be kept.
 const withheld = `{"withheld":"the record held a secret and could not be kept without it"}`
 

@@ -33,6 +33,18 @@ const (
 	AutoRepairAll AutoRepair = "all" // everybody's, forks excepted
 )
 
+// ProtectedChange says what becomes of a change of a protected path.
+type ProtectedChange string
+
+// The settings of protected_change.
+const (
+	ProtectedApprove ProtectedChange = "approve" // a person is asked
+	ProtectedRefuse  ProtectedChange = "refuse"  // it is kept, and not published
+)
+
+// AskApprove is the setting of ask by which a person is asked.
+const AskApprove script.Effect = "approve"
+
 // Config is the operator's policy. Zero fields take the defaults of
 // WithDefaults.
 type Config struct {
@@ -52,13 +64,18 @@ type Config struct {
 	ReplyToStrangers bool `yaml:"reply_to_strangers"`
 	// JobsPerHour is how many jobs a thread may have in an hour (rule L3).
 	JobsPerHour int `yaml:"jobs_per_hour"`
-	// ProtectedPaths may not be changed by what is published, as globs.
+	// ProtectedPaths may not be changed by what is published, as globs, unless
+	// ProtectedChange lets a person approve it.
 	ProtectedPaths []string `yaml:"protected_paths"`
+	// ProtectedChange is approve, which asks a person, or refuse.
+	ProtectedChange ProtectedChange `yaml:"protected_change"`
+	// SecondPerson makes the approval of whoever asked for the job not count.
+	SecondPerson bool `yaml:"second_person"`
 	// Tiers says how much a run may do, by what it is: fix, ask, check_repair,
 	// review_followup, and fork and reader, which only lower the others.
 	Tiers map[string]string `yaml:"tiers"`
 	// Ask is what becomes of commands about which a rule says ask: allow runs
-	// them, recorded; deny does not.
+	// them, recorded; approve asks a person; deny does not run them.
 	Ask script.Effect `yaml:"ask"`
 	// CommandRules are rules about commands besides the built-in ones; one
 	// with a built-in one's id takes its place.
@@ -81,6 +98,9 @@ func (c Config) WithDefaults() Config {
 	}
 	if c.Ask == "" {
 		c.Ask = script.Allow
+	}
+	if c.ProtectedChange == "" {
+		c.ProtectedChange = ProtectedApprove
 	}
 	if c.ProtectedPaths == nil {
 		c.ProtectedPaths = []string{".github/workflows/**", ".github/actions/**", ".gitlab-ci.yml", ".greenwright.yml"}
@@ -251,3 +271,6 @@ func (c Config) Protected(path string) bool {
 	}
 	return false
 }
+
+// Approves reports whether a change of a protected path may be approved.
+func (c Config) Approves() bool { return c.ProtectedChange == ProtectedApprove }

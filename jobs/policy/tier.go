@@ -117,8 +117,11 @@ func (c Config) validateCommands() []error {
 			errs = append(errs, fmt.Errorf("policy.tiers.fork: %s: a stranger's code gets test at the most", name))
 		}
 	}
-	if c.Ask != "" && c.Ask != script.Allow && c.Ask != script.Deny {
-		errs = append(errs, fmt.Errorf("policy.ask: %q: want allow or deny", c.Ask))
+	if c.Ask != "" && c.Ask != script.Allow && c.Ask != script.Deny && c.Ask != AskApprove {
+		errs = append(errs, fmt.Errorf("policy.ask: %q: want allow, approve or deny", c.Ask))
+	}
+	if p := c.ProtectedChange; p != "" && p != ProtectedApprove && p != ProtectedRefuse {
+		errs = append(errs, fmt.Errorf("policy.protected_change: %q: want approve or refuse", p))
 	}
 	if err := script.Validate(c.CommandRules); err != nil {
 		errs = append(errs, fmt.Errorf("policy.command_rules: %w", err))

@@ -45,6 +45,8 @@ type Status struct {
 	Report string
 	// URL leads to what came out.
 	URL string
+	// Approval is what a person is asked, while the job waits for the answer.
+	Approval *jobs.Approval
 }
 
 // Marker identifies the comment of a job.
@@ -69,9 +71,22 @@ func (s Status) Markdown() string {
 	}
 	var b strings.Builder
 	b.WriteString(s.headline() + "\n\n")
+	if s.Approval != nil && s.State == jobs.AwaitingApproval {
+		b.WriteString(question(*s.Approval) + "\n\n")
+	}
 	b.WriteString(s.checklist())
 	b.WriteString("\n" + s.line() + "\n")
 	return b.String()
+}
+
+// question shows what is to be approved, in full, and how to answer.
+func question(a jobs.Approval) string {
+	what, fence := "run this command", "sh"
+	if a.Kind == jobs.ApproveChange {
+		what, fence = "publish this change", "diff"
+	}
+	return fmt.Sprintf("May the run %s? Policy asks: %s.\n\n%s\n\nAnswer with the command `approve %s`, or `deny %s` and a reason, until %s. The answer holds for exactly this.",
+		what, journal.Line(a.Reason), journal.Fence(fence, a.Shown), a.ID, a.ID, a.Expires.UTC().Format("2006-01-02 15:04 MST"))
 }
 
 func (s Status) final() string {

@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"regexp"
 	"strings"
+	"time"
 
 	"github.com/greenwright/greenwright/jobs/journal"
 	"github.com/greenwright/greenwright/vcs"
@@ -26,9 +27,9 @@ var skipsChecks = regexp.MustCompile(`(?i)\[\s*((?:skip[ -]?(?:ci|actions))|(?:(
 // Commit makes the commit of a tree on top of parent (rule O3): the bot is the
 // author, whoever asked is named, and so is the run. Subject and body may be
 // somebody else's text: they add no trailer, close no issue and switch no check
-// off.
-func (p *Publisher) Commit(ctx context.Context, tree, parent, subject, body string) (string, error) {
-	sig := git.Signature{Name: p.Self.Login, Email: p.noreply(p.Self), When: p.Now()}
+// off. The same arguments make the same commit.
+func (p *Publisher) Commit(ctx context.Context, tree, parent, subject, body string, when time.Time) (string, error) {
+	sig := git.Signature{Name: p.Self.Login, Email: p.noreply(p.Self), When: when}
 	spec := git.CommitSpec{Tree: tree, Parents: []string{parent}, Author: sig, Committer: sig, Message: p.message(subject, body)}
 	sha, err := p.Mirror.Commit(ctx, spec)
 	if err != nil {

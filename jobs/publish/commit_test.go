@@ -5,6 +5,7 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/greenwright/greenwright/jobs/publish"
 	"github.com/greenwright/greenwright/vcs"
@@ -22,6 +23,9 @@ func (w *world) gitShow(sha, format string) string {
 	}
 	return strings.TrimSpace(string(out))
 }
+
+// when is the time of every commit.
+var when = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
 func TestCommitMessage(t *testing.T) {
 	w := newWorld(t)
@@ -41,7 +45,7 @@ func TestCommitMessage(t *testing.T) {
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			w.T = t
-			sha, err := w.Commit(ctx, tree, w.base, c.subject, c.body)
+			sha, err := w.Commit(ctx, tree, w.base, c.subject, c.body, when)
 			check(t, err)
 			if got := w.gitShow(sha, "%s"); got != c.wantSubject {
 				t.Errorf("subject is %q, want %q", got, c.wantSubject)
@@ -86,7 +90,7 @@ func TestNoreplyAddresses(t *testing.T) {
 		{vcs.Local, "", person, ""},
 	} {
 		w.Repo.Forge, w.Repo.URL, w.Job.Requester = c.forge, c.url, c.who
-		sha, err := w.Commit(ctx, tree, w.base, "x", "")
+		sha, err := w.Commit(ctx, tree, w.base, "x", "", when)
 		check(t, err)
 		w.Repo = w.repo.Info()
 		if got := w.gitShow(sha, "%(trailers:key=Co-authored-by,valueonly)"); got != c.want {

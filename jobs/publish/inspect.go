@@ -3,6 +3,7 @@ package publish
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/greenwright/greenwright/jobs/policy"
@@ -31,7 +32,11 @@ var secretPatterns = []struct {
 }
 
 // Fault is why a change may not be published as it is.
-type Fault string
+type Fault struct {
+	Text string
+	// Approvable says that a person may let it pass.
+	Approvable bool
+}
 
 // Inspect gives the faults of a change; diff is its unified diff. None means
 // that it may pass.
@@ -41,11 +46,11 @@ func Inspect(rules policy.Config, set *git.ChangeSet, diff string) []Fault {
 	for _, f := range set.Files {
 		lines += f.Added + f.Deleted
 		if rules.Protected(f.Path) {
-			faults = append(faults, Fault(fmt.Sprintf("%q is a protected path", f.Path)))
+			faults = append(faults, Fault{Text: fmt.Sprintf("%q is a protected path", f.Path), Approvable: true})
 		}
 	}
 	if len(set.Files) > maxFiles || lines > maxLines {
-		faults = append(faults, Fault(fmt.Sprintf("the change has %d files and %d lines; the limits are %d and %d", len(set.Files), lines, maxFiles, maxLines)))
+		faults = append(faults, Fault{Text: fmt.Sprintf("the change has %d files and %d lines; the limits are %d and %d", len(set.Files), lines, maxFiles, maxLines)})
 	}
 	return append(faults, secrets(diff)...)
 }
@@ -54,10 +59,8 @@ func Inspect(rules policy.Config, set *git.ChangeSet, diff string) []Fault {
 // refuse. A diff that was cut is refused: what is not shown was not looked at.
 func secrets(diff string) []Fault {
 	var faults []Fault
-	found := map[Fault]bool{}
-	add := func(f Fault) {
-		if !found[f] {
-			found[f] = true
+	add := func(text string) {
+		if f := (Fault{Text: text}); !slices.Contains(faults, f) {
 			faults = append(faults, f)
 		}
 	}
@@ -72,7 +75,7 @@ func secrets(diff string) []Fault {
 		}
 		for _, s := range secretPatterns {
 			if s.pattern.MatchString(added) {
-				add(Fault(fmt.Sprintf("%q would hold what looks like %s", at.path, s.name)))
+				add(fmt.Sprintf("%q would hold what looks like %s", at.path, s.name))
 			}
 		}
 	}

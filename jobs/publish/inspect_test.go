@@ -84,16 +84,19 @@ func TestInspect(t *testing.T) {
 			got := publish.Inspect(rules, c.set, c.diff)
 			if c.want == "" {
 				if len(got) != 0 {
-					t.Errorf("faults are %q, want none", got)
+					t.Errorf("faults are %v, want none", got)
 				}
 				return
 			}
-			if len(got) != 1 || !strings.Contains(string(got[0]), c.want) {
-				t.Fatalf("faults are %q, want one with %q", got, c.want)
+			if len(got) != 1 || !strings.Contains(got[0].Text, c.want) {
+				t.Fatalf("faults are %v, want one with %q", got, c.want)
+			}
+			if protected := strings.Contains(c.want, "protected"); got[0].Approvable != protected {
+				t.Errorf("a person may let it pass: %v, want %v", got[0].Approvable, protected)
 			}
 			for _, secret := range []string{awsKey, githubKey} {
-				if strings.Contains(string(got[0]), secret) {
-					t.Errorf("the fault shows the secret: %s", got[0])
+				if strings.Contains(got[0].Text, secret) {
+					t.Errorf("the fault shows the secret: %s", got[0].Text)
 				}
 			}
 		})

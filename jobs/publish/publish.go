@@ -3,7 +3,6 @@ package publish
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"github.com/greenwright/greenwright/jobs"
 	"github.com/greenwright/greenwright/jobs/actions"
@@ -17,7 +16,6 @@ type Publisher struct {
 	Forge  vcs.Forge
 	Mirror *git.Mirror
 	Log    *actions.Log
-	Now    func() time.Time
 	Job    jobs.Job
 	Run    jobs.RunID
 	Repo   vcs.Repo
@@ -50,6 +48,9 @@ func (p *Publisher) Aim(ctx context.Context, pull *vcs.PullRequest, base, title 
 	return Target{Branch: branch, Base: base}, nil
 }
 
+// PushKey is the key of the action that pushes a commit to a branch.
+func PushKey(branch, commit string) string { return "push:" + branch + ":" + commit }
+
 // Push moves the target to the commit and gives the head as read back.
 // vcs.ErrConflict means that somebody pushed meanwhile, ErrTarget that the
 // target may not be one.
@@ -57,7 +58,7 @@ func (p *Publisher) Push(ctx context.Context, t Target, commit string) (string, 
 	if t.Branch == p.Repo.DefaultBranch {
 		return "", fmt.Errorf("pushing %s: %w: it is the default branch", t.Branch, ErrTarget)
 	}
-	action := journal.ActionIntended{Key: "push:" + t.Branch + ":" + commit, Kind: "push", Target: t.Branch}
+	action := journal.ActionIntended{Key: PushKey(t.Branch, commit), Kind: "push", Target: t.Branch}
 	done, err := p.Log.Do(ctx, action, func(ctx context.Context) (actions.Done, error) {
 		remote, err := p.Forge.Remote(ctx, p.Repo.RepoRef, vcs.Write)
 		if err != nil {

@@ -72,7 +72,7 @@ func newWorld(t *testing.T) *world {
 	check(t, err)
 	w.records = journal.NewWriter("0190-run", nowhere{}, time.Now, nil)
 	w.Publisher = &publish.Publisher{
-		Forge: forge, Mirror: w.mirror, Log: actions.New(w.records), Now: func() time.Time { return time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC) },
+		Forge: forge, Mirror: w.mirror, Log: actions.New(w.records),
 		Job: jobs.Job{ID: "5f1c", Thread: vcs.Thread{Repo: w.repo.Ref(), Number: 7}, Requester: srv.CreateUser("somebody")},
 		Run: "0190-run", Repo: w.repo.Info(), Self: srv.Bot(), BranchPrefix: "greenwright/",
 	}
@@ -111,7 +111,7 @@ func (w *world) tree(on, content string) string {
 // commit is a commit of a changed file.
 func (w *world) commit(on, content string) string {
 	w.Helper()
-	sha, err := w.Commit(ctx, w.tree(on, content), on, "Fix: it", "Asked for in #7.")
+	sha, err := w.Commit(ctx, w.tree(on, content), on, "Fix: it", "Asked for in #7.", when)
 	check(w.T, err)
 	return sha
 }

@@ -18,7 +18,10 @@ import (
 	"github.com/greenwright/greenwright/vcs"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+// A connection pool that is closed while Redis is away sleeps on for a second.
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/redis/go-redis/v9/internal/pool.(*ConnPool).tryDial"))
+}
 
 var ctx = context.Background()
 
@@ -131,7 +134,12 @@ func workLogged(t *testing.T, url vcs.Secret, cfg queue.WorkerConfig, h queue.Ha
 
 func eventually(t *testing.T, what string, is func() bool) {
 	t.Helper()
-	for end := time.Now().Add(20 * time.Second); !is(); <-time.After(10 * time.Millisecond) {
+	within(t, 20*time.Second, what, is)
+}
+
+func within(t *testing.T, limit time.Duration, what string, is func() bool) {
+	t.Helper()
+	for end := time.Now().Add(limit); !is(); <-time.After(10 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatalf("never: %s", what)
 		}

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"slices"
 	"time"
 
 	"github.com/hibiken/asynq"
@@ -32,8 +31,9 @@ const (
 
 // How tasks are kept and tried.
 const (
-	// dedupeWindow is how long a finished task's id is remembered: GitHub
-	// lets people redeliver for three days.
+	// dedupeWindow is how long a handled task's id is remembered, by a mark of
+	// its own, for asynq would keep the payload too: GitHub lets people
+	// redeliver for three days.
 	dedupeWindow = 72 * time.Hour
 	// eventRetries with retryDelay span about four hours of a forge's outage.
 	eventRetries = 30
@@ -60,6 +60,7 @@ type Client struct {
 	redis     redis.UniversalClient
 	asynq     *asynq.Client
 	inspector *asynq.Inspector
+	scripts   scripts
 }
 
 // Open connects lazily to the Redis at url: redis://, rediss:// or unix://.
@@ -68,7 +69,7 @@ func Open(url vcs.Secret) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Client{redis: rdb, asynq: asynq.NewClientFromRedisClient(rdb), inspector: asynq.NewInspectorFromRedisClient(rdb)}, nil
+	return &Client{redis: rdb, asynq: asynq.NewClientFromRedisClient(rdb), inspector: asynq.NewInspectorFromRedisClient(rdb), scripts: newScripts()}, nil
 }
 
 func connect(url vcs.Secret, pool int) (redis.UniversalClient, error) {
@@ -95,20 +96,24 @@ func (c *Client) Ping(ctx context.Context) error {
 // Close releases the connections.
 func (c *Client) Close() error { return c.redis.Close() }
 
-// EnqueueEvent claims the event's key and stores the event, in one round
-// trip. The error wraps jobs.ErrUnavailable when Redis does not take it.
+// EnqueueEvent claims the event's key and stores the event. The error wraps
+// jobs.ErrUnavailable when Redis does not take it.
 func (c *Client) EnqueueEvent(ctx context.Context, ev vcs.Event) (duplicate bool, err error) {
 	payload, err := json.Marshal(ev)
 	if err != nil {
 		return false, fmt.Errorf("encoding event %s: %w", ev.DeliveryID, err)
 	}
-	return c.enqueue(ctx, asynq.NewTask(KindEvent, payload), asynq.Queue(eventsQueue), asynq.TaskID(digest(ev.Key())),
-		asynq.MaxRetry(noLimit), asynq.Timeout(eventTimeout), asynq.Retention(dedupeWindow))
+	return c.enqueue(ctx, asynq.NewTask(KindEvent, payload), eventsQueue, digest(ev.Key()), eventTimeout)
 }
 
-// EnqueueJob stores a job under its id; the same id twice is a duplicate. The
-// error wraps jobs.ErrUnavailable when Redis does not take it.
+// EnqueueJob stores a job under its id; the same id twice within the dedupe
+// window is a duplicate, see EnqueueAgain. The error wraps jobs.ErrUnavailable
+// when Redis does not take it.
 func (c *Client) EnqueueJob(ctx context.Context, job jobs.Job) (duplicate bool, err error) {
+	return c.enqueueJob(ctx, job, 0)
+}
+
+func (c *Client) enqueueJob(ctx context.Context, job jobs.Job, generation int) (bool, error) {
 	if job.ID == "" {
 		return false, fmt.Errorf("%w: a job without an id", vcs.ErrInvalid)
 	}
@@ -116,12 +121,21 @@ func (c *Client) EnqueueJob(ctx context.Context, job jobs.Job) (duplicate bool, 
 	if err != nil {
 		return false, fmt.Errorf("encoding job %s: %w", job.ID, err)
 	}
-	return c.enqueue(ctx, asynq.NewTask(KindJob, payload), asynq.Queue(runsQueue), asynq.TaskID(string(job.ID)),
-		asynq.MaxRetry(noLimit), asynq.Timeout(runTimeout), asynq.Retention(dedupeWindow))
+	return c.enqueue(ctx, asynq.NewTask(KindJob, payload), runsQueue, taskID(job.ID, generation), runTimeout)
 }
 
-func (c *Client) enqueue(ctx context.Context, task *asynq.Task, opts ...asynq.Option) (bool, error) {
-	_, err := c.asynq.EnqueueContext(ctx, task, opts...)
+// enqueue stores a task unless one of its id is there or was handled lately.
+// A task that is handled between the two steps is met again by the worker,
+// which knows it.
+func (c *Client) enqueue(ctx context.Context, task *asynq.Task, queue, id string, timeout time.Duration) (duplicate bool, err error) {
+	fresh, err := c.scripts.enter.Run(ctx, c.redis, []string{seenKey(queue, id), sinceKey(queue)}, id, time.Now().UnixMilli()).Int()
+	if err != nil {
+		return false, fmt.Errorf("%w: %w", jobs.ErrUnavailable, err)
+	}
+	if fresh == 0 {
+		return true, nil
+	}
+	_, err = c.asynq.EnqueueContext(ctx, task, asynq.Queue(queue), asynq.TaskID(id), asynq.MaxRetry(noLimit), asynq.Timeout(timeout))
 	switch {
 	case errors.Is(err, asynq.ErrTaskIDConflict), errors.Is(err, asynq.ErrDuplicateTask):
 		return true, nil
@@ -129,50 +143,6 @@ func (c *Client) enqueue(ctx context.Context, task *asynq.Task, opts ...asynq.Op
 		return false, fmt.Errorf("%w: %w", jobs.ErrUnavailable, err)
 	}
 	return false, nil
-}
-
-// JobWaiting reports whether the queue still holds the job: waiting, running
-// or to be tried again. A job that it does not hold will not run.
-func (c *Client) JobWaiting(_ context.Context, id jobs.JobID) (bool, error) {
-	info, err := c.inspector.GetTaskInfo(runsQueue, string(id))
-	switch {
-	case errors.Is(err, asynq.ErrTaskNotFound), errors.Is(err, asynq.ErrQueueNotFound):
-		return false, nil
-	case err != nil:
-		return false, fmt.Errorf("%w: %w", jobs.ErrUnavailable, err)
-	}
-	return info.State != asynq.TaskStateArchived && info.State != asynq.TaskStateCompleted, nil
-}
-
-// Depth counts the tasks of the two queues.
-type Depth struct {
-	EventsWaiting, EventsArchived int
-	RunsWaiting, RunsActive       int
-}
-
-// Depth reads the sizes of the queues.
-func (c *Client) Depth(_ context.Context) (Depth, error) {
-	var d Depth
-	known, err := c.inspector.Queues()
-	if err != nil {
-		return d, fmt.Errorf("%w: %w", jobs.ErrUnavailable, err)
-	}
-	for name, fill := range map[string]func(*asynq.QueueInfo){
-		eventsQueue: func(i *asynq.QueueInfo) {
-			d.EventsWaiting, d.EventsArchived = i.Pending+i.Scheduled+i.Retry+i.Active, i.Archived
-		},
-		runsQueue: func(i *asynq.QueueInfo) { d.RunsWaiting, d.RunsActive = i.Pending+i.Scheduled+i.Retry, i.Active },
-	} {
-		if !slices.Contains(known, name) {
-			continue // nothing was ever put into it
-		}
-		info, err := c.inspector.GetQueueInfo(name)
-		if err != nil {
-			return d, fmt.Errorf("%w: %w", jobs.ErrUnavailable, err)
-		}
-		fill(info)
-	}
-	return d, nil
 }
 
 // digest makes a task id of fixed length from a key of any.

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"math/rand/v2"
 	"runtime/debug"
 	"time"
 
@@ -36,9 +35,11 @@ const eventWorkers = 8
 // decides what becomes of the task.
 type Handlers struct {
 	Event func(context.Context, vcs.Event) error
-	// Job gets the number of the attempt, from 0.
+	// Job gets the number of the attempt, from 0. One job may be delivered
+	// twice at the same time.
 	Job func(ctx context.Context, job jobs.Job, attempt int) error
-	// Lost is told of a task that is given up; it stays in the archive.
+	// Lost is told of a task that is given up, by the event's digest or the
+	// job's id; it stays in the archive.
 	Lost func(ctx context.Context, kind, id string, err error)
 }
 
@@ -46,6 +47,11 @@ type Handlers struct {
 type WorkerConfig struct {
 	// Runs is how many jobs run side by side.
 	Runs int
+	// Lobby is how many more are handed out, only to find out by a slot of the
+	// store that they must wait: jobs.ErrBusy. Without it, whoever has enqueued
+	// first holds up all others while every worker is busy. With it, the
+	// handler itself must hold to Runs.
+	Lobby int
 	// Drain is how long a shutdown waits for what is running.
 	Drain time.Duration
 }
@@ -57,6 +63,8 @@ type Worker struct {
 	handlers     Handlers
 	drain        time.Duration
 	log          *slog.Logger
+	scripts      scripts
+	draining     chan struct{} // closed when a shutdown begins
 
 	// stopping ends with jobs.ErrShutdown when what still runs must stop.
 	stopping context.Context //nolint:containedctx // the worker's own life, not a request's
@@ -67,14 +75,14 @@ type Worker struct {
 // ctx's values but do not end with it; they end with the cause
 // jobs.ErrShutdown when a shutdown has waited long enough.
 func NewWorker(ctx context.Context, url vcs.Secret, cfg WorkerConfig, h Handlers, log *slog.Logger) (*Worker, error) {
-	rdb, err := connect(url, 2*(eventWorkers+cfg.Runs))
+	rdb, err := connect(url, 2*(eventWorkers+cfg.Runs+cfg.Lobby))
 	if err != nil {
 		return nil, err
 	}
-	w := &Worker{redis: rdb, handlers: h, drain: cfg.Drain, log: log}
+	w := &Worker{redis: rdb, handlers: h, drain: cfg.Drain, log: log, scripts: newScripts(), draining: make(chan struct{})}
 	w.stopping, w.stop = context.WithCancelCause(context.WithoutCancel(ctx))
 	w.events = asynq.NewServerFromRedisClient(rdb, w.config(eventsQueue, eventWorkers, eventsPoll))
-	w.runs = asynq.NewServerFromRedisClient(rdb, w.config(runsQueue, cfg.Runs, runsPoll))
+	w.runs = asynq.NewServerFromRedisClient(rdb, w.config(runsQueue, cfg.Runs+cfg.Lobby, runsPoll))
 	return w, nil
 }
 
@@ -108,13 +116,27 @@ const afterDrain = 20 * time.Second
 // Asynq's own cancellation is not passed on: it would take the task from a
 // handler that is winding up.
 func (w *Worker) handlerContext(ctx context.Context) (context.Context, func()) {
-	out, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+	out, cancel := context.WithCancelCause(context.WithValue(context.WithoutCancel(ctx), drainingKey{}, w.draining))
 	stop := context.AfterFunc(w.stopping, func() { cancel(context.Cause(w.stopping)) })
 	return out, func() {
 		stop()
 		cancel(nil)
 	}
 }
+
+// drainingKey is that of the channel in a handler's context.
+type drainingKey struct{}
+
+// Draining is for handlers: the channel is closed as soon as their worker
+// begins to shut down, which is Drain before their context ends. Outside of a
+// handler it is nil, which never is.
+func Draining(ctx context.Context) <-chan struct{} {
+	ch, _ := ctx.Value(drainingKey{}).(chan struct{})
+	return ch
+}
+
+// Draining is closed as soon as the worker begins to shut down.
+func (w *Worker) Draining() <-chan struct{} { return w.draining }
 
 // Run works until ctx ends, then takes nothing new, waits up to Drain for
 // what runs, and puts back what has not ended by then.
@@ -131,10 +153,11 @@ func (w *Worker) Run(ctx context.Context) error {
 		return fmt.Errorf("%w: starting the runs queue: %w", jobs.ErrUnavailable, err)
 	}
 	<-ctx.Done()
-	w.events.Stop()
-	w.runs.Stop()
+	close(w.draining)
 	timer := time.AfterFunc(w.drain, func() { w.stop(jobs.ErrShutdown) })
 	defer timer.Stop()
+	w.events.Stop()
+	w.runs.Stop()
 	w.runs.Shutdown()
 	w.events.Shutdown()
 	return nil
@@ -145,7 +168,10 @@ func (w *Worker) handleEvent(ctx context.Context, t *asynq.Task) error {
 	if err := json.Unmarshal(t.Payload(), &ev); err != nil {
 		return giveUp(fmt.Errorf("decoding an event: %w", err))
 	}
-	return w.handle(ctx, eventRetries, eventTimeout, func(ctx context.Context, _ int) error { return w.handlers.Event(ctx, ev) })
+	id, _ := asynq.GetTaskID(ctx)
+	return w.once(ctx, eventsQueue, id, true, func() error {
+		return w.handle(ctx, eventRetries, eventTimeout, func(ctx context.Context, _ int) error { return w.handlers.Event(ctx, ev) })
+	})
 }
 
 func (w *Worker) handleJob(ctx context.Context, t *asynq.Task) error {
@@ -153,7 +179,65 @@ func (w *Worker) handleJob(ctx context.Context, t *asynq.Task) error {
 	if err := json.Unmarshal(t.Payload(), &job); err != nil {
 		return giveUp(fmt.Errorf("decoding a job: %w", err))
 	}
-	return w.handle(ctx, runRetries, runTimeout, func(ctx context.Context, attempt int) error { return w.handlers.Job(ctx, job, attempt) })
+	id, _ := asynq.GetTaskID(ctx)
+	return w.once(ctx, runsQueue, id, id == string(job.ID), func() error {
+		return w.handle(ctx, runRetries, runTimeout, func(ctx context.Context, attempt int) error { return w.handlers.Job(ctx, job, attempt) })
+	})
+}
+
+// once handles a task and marks it as handled, before asynq forgets it. One
+// that has the mark is done: only asynq did not get to know. Without remember
+// the task may come again.
+func (w *Worker) once(ctx context.Context, queue, id string, remember bool, handle func() error) error {
+	seen, err := w.redis.Exists(ctx, seenKey(queue, id)).Result()
+	if err != nil {
+		return fmt.Errorf("%w: asking whether a task was handled: %w", jobs.ErrUnavailable, err)
+	}
+	if seen == 1 {
+		return nil
+	}
+	if err := handle(); err != nil {
+		return err
+	}
+	window := 0
+	if remember {
+		window = int(dedupeWindow.Seconds())
+	}
+	if err := w.mark(ctx, queue, id, window); err != nil {
+		return fmt.Errorf("%w: marking a task as handled: %w", jobs.ErrUnavailable, err)
+	}
+	return nil
+}
+
+// How long marking a task is tried, and how often: as long as asynq waits for
+// a worker that it does not hear of, less what one try can take.
+const (
+	markTimeout = 20 * time.Second
+	markPause   = 250 * time.Millisecond
+)
+
+// mark marks a task as handled, also through a restart of Redis: without the
+// mark it is handled again. asynq's context may have ended by now.
+func (w *Worker) mark(ctx context.Context, queue, id string, window int) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), markTimeout)
+	defer cancel()
+	tick := time.NewTicker(markPause)
+	defer tick.Stop()
+	for {
+		err := w.leave(ctx, queue, id, window)
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return err
+		case <-tick.C:
+		}
+	}
+}
+
+func (w *Worker) leave(ctx context.Context, queue, id string, window int) error {
+	return w.scripts.leave.Run(ctx, w.redis, []string{seenKey(queue, id), sinceKey(queue)}, id, window).Err()
 }
 
 // beforeTimeout is how long before asynq takes a task from its handler the
@@ -189,63 +273,6 @@ func (w *Worker) guard(f func() error) (err error) {
 	return f()
 }
 
-// settle maps an error's class to what asynq does with it.
-func settle(err error, again bool) error {
-	switch jobs.ClassOf(err) {
-	case "", jobs.CanceledClass, jobs.RefusedClass:
-		return nil // told in the thread; nothing to try again
-	case jobs.InterruptClass:
-		return err
-	case jobs.Retryable:
-		if again || !isFailure(err) {
-			return err
-		}
-	case jobs.Permanent:
-	}
-	return giveUp(err)
-}
-
-// givenUpError is an error that asynq archives the task for.
-type givenUpError struct{ cause error }
-
-func giveUp(err error) error { return &givenUpError{cause: err} }
-
-func (e *givenUpError) Error() string { return e.cause.Error() }
-
-// Unwrap gives what the task is given up for.
-func (e *givenUpError) Unwrap() error { return e.cause }
-
-// Is makes it the error that asynq looks for.
-func (e *givenUpError) Is(target error) bool { return target == asynq.SkipRetry }
-
-// isFailure keeps a shutdown, and a look at a job that another worker has,
-// from counting as a try.
-func isFailure(err error) bool {
-	return err != nil && jobs.ClassOf(err) != jobs.InterruptClass && !errors.Is(err, jobs.ErrLeaseLost)
-}
-
-// The retry schedule: 2 s doubling to 10 min, half of it random.
-const (
-	firstDelay = 2 * time.Second
-	lastDelay  = 10 * time.Minute
-)
-
-func retryDelay(n int, err error, _ *asynq.Task) time.Duration {
-	var ce *jobs.ClassError
-	if errors.As(err, &ce) && !ce.RetryAt.IsZero() {
-		// asynq cuts the time to whole seconds: one more keeps it from being early
-		return max(time.Until(ce.RetryAt)+time.Second, firstDelay)
-	}
-	if jobs.ClassOf(err) == jobs.InterruptClass {
-		return delayPoll
-	}
-	d := lastDelay
-	if n < 9 { // 2 s << 9 is past the cap
-		d = min(firstDelay<<n, lastDelay)
-	}
-	return d/2 + rand.N(d/2+1) //nolint:gosec // jitter
-}
-
 // lostTimeout is how long telling of a lost task may take: above what
 // jobs/progress takes to get a last word out.
 const lostTimeout = 4 * time.Minute
@@ -254,6 +281,10 @@ const lostTimeout = 4 * time.Minute
 func (w *Worker) report(ctx context.Context, t *asynq.Task, err error) {
 	id, _ := asynq.GetTaskID(ctx)
 	retried, _ := asynq.GetRetryCount(ctx)
+	if waits(err) {
+		w.log.Debug("task waits", "kind", t.Type(), "task_id", id, "error", err)
+		return
+	}
 	if !errors.Is(err, asynq.SkipRetry) {
 		w.log.Warn("task will be tried again", "kind", t.Type(), "task_id", id, "attempt", retried, "error", err)
 		return
@@ -261,6 +292,9 @@ func (w *Worker) report(ctx context.Context, t *asynq.Task, err error) {
 	w.log.Error("task is given up and kept in the archive", "kind", t.Type(), "task_id", id, "error", err)
 	if w.handlers.Lost == nil {
 		return
+	}
+	if job, err := jobOf(t); err == nil && t.Type() == KindJob {
+		id = string(job) // whichever of its tasks this is
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lostTimeout)
 	defer cancel()

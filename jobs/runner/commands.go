@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 
 	"github.com/greenwright/greenwright/agent/tool"
@@ -28,7 +29,27 @@ type Commands struct {
 
 	mu   sync.Mutex
 	last int      // under mu; number of the last command
+	gone int      // under mu; the last number that another worker gave
 	kept []string // under mu; ids of outputs, oldest first
+}
+
+// Keep says how far the numbers are given, for whoever goes on with the run
+// (tool.Keeper).
+func (c *Commands) Keep() map[string]string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return map[string]string{"last": strconv.Itoa(c.last)}
+}
+
+// Restore goes on with the numbers of another worker, whose outputs are gone.
+func (c *Commands) Restore(kept map[string]string) {
+	last, err := strconv.Atoi(kept["last"])
+	if err != nil || last < 0 {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.last, c.gone, c.kept = last, last, nil
 }
 
 // NewCommands asks box for the sandbox at each command, and then dir for the
@@ -82,6 +103,9 @@ func (c *Commands) Spawn(ctx context.Context, cmd tool.Command) (tool.Process, e
 func (c *Commands) Open(id string) (io.ReadSeekCloser, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if n, err := strconv.Atoi(strings.TrimPrefix(id, "o")); err == nil && n > 0 && n <= c.gone {
+		return nil, fmt.Errorf("output %q is gone: another worker has taken over the run; run the command again if you need it", id)
+	}
 	if !slices.Contains(c.kept, id) {
 		return nil, fmt.Errorf("there is no output %q; the last %d long ones are kept: %q", id, maxOutputs, c.kept)
 	}
@@ -97,7 +121,7 @@ func (c *Commands) file(id string) string { return filepath.Join(c.dir(), id+".l
 func (c *Commands) newOutput() (string, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.last == 0 {
+	if c.last == c.gone { // the first of this worker
 		if err := os.MkdirAll(c.dir(), 0o700); err != nil {
 			return "", fmt.Errorf("making a directory for outputs: %w", err)
 		}

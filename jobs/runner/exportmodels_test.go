@@ -23,8 +23,16 @@ type nowhere struct{}
 func (nowhere) Append(context.Context, uint64, []byte) error { return nil }
 
 // WaitForModel is what becomes of a job whose model's service fails with err.
-func WaitForModel(ctx context.Context, set agent.Limits, ctl Control, err error) error {
+func WaitForModel(ctx context.Context, set agent.Limits, ctl Control, used journal.Spent, err error) error {
 	ctl.Journal = nowhere{}
 	r := New(Config{Limits: set, Now: time.Now, Log: slog.New(slog.NewTextHandler(io.Discard, nil))})
-	return r.newSession(jobs.Job{}, ctl).tryAgain(ctx, err)
+	archive, openErr := journal.OpenArchive(ctx, "mem://")
+	if openErr != nil {
+		return openErr
+	}
+	defer func() { _ = archive.Close() }()
+	r.cfg.Archive = archive
+	s := r.newSession(jobs.Job{}, ctl)
+	s.used = used
+	return s.tryAgain(ctx, err)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -72,6 +73,9 @@ func (s *session) furnish(ctx context.Context) error {
 		for _, r := range s.egress.Rules() {
 			box.Egress = append(box.Egress, r.String())
 		}
+	}
+	if s.past.box != nil && reflect.DeepEqual(*s.past.box, box) {
+		return nil
 	}
 	return s.records.Append(ctx, journal.TypeBox, box)
 }
@@ -216,6 +220,7 @@ func connections(before, after []egress.Tally) []journal.Connection {
 func (s *session) unfurnish() {
 	if s.image != nil {
 		s.image.Release()
+		s.image = nil
 	}
 }
 

@@ -26,8 +26,11 @@ type Gate struct {
 	// Own are the repository's own commands, to be named in a denial.
 	Own []string
 	// Ask is what becomes of commands about which Scripts asks: allow runs
-	// them, anything else does not.
+	// them, approve asks a person, anything else does not run them.
 	Ask script.Effect
+	// MayRun asks a person about a command. If it is not to be run, the result
+	// says why. Nil: nobody can be asked.
+	MayRun func(ctx context.Context, d Decided) (tool.Result, bool)
 	// Record is told every ask and every denial before it takes effect; a call
 	// whose decision cannot be recorded is not run. It may be nil.
 	Record func(ctx context.Context, d Decided) error
@@ -36,7 +39,8 @@ type Gate struct {
 // Decided is a decision about one call.
 type Decided struct {
 	Tool string
-	Code tool.Code // CodeOK for one that runs
+	Code tool.Code // CodeOK for one that runs, CodeApprovalNeeded for one that a person is asked about
+	Dir  string    // where the command would run
 	script.Decision
 }
 
@@ -90,15 +94,23 @@ func (t *gated) Call(ctx context.Context, args json.RawMessage) tool.Result {
 			return tool.Failf(tool.CodeInternal, "not run: the decision about it could not be recorded: %v", err)
 		}
 	}
-	if d.Code == tool.CodeOK {
+	switch d.Code {
+	case tool.CodeOK:
 		return t.inner.Call(ctx, args)
+	case tool.CodeApprovalNeeded:
+		res, may := t.gate.MayRun(ctx, d)
+		if may {
+			return t.inner.Call(ctx, args)
+		}
+		return res
+	default:
+		return t.gate.denial(d)
 	}
-	return t.gate.denial(d)
 }
 
 // decide decides about one call. An allow without a rule needs no record.
 func (g *Gate) decide(spec tool.Spec, args json.RawMessage) Decided {
-	command, isCommand := commandIn(spec, args)
+	command, dir, isCommand := commandIn(spec, args)
 	if spec.Tier > g.Tier {
 		d := script.Decision{Effect: script.Deny, Rule: "tier", Reason: "the tool is not for this run"}
 		if isCommand && g.listed(spec) {
@@ -111,9 +123,14 @@ func (g *Gate) decide(spec tool.Spec, args json.RawMessage) Decided {
 	if !isCommand {
 		return Decided{Tool: spec.Name, Code: tool.CodeOK, Decision: script.Decision{Effect: script.Allow}}
 	}
-	d := Decided{Tool: spec.Name, Code: tool.CodeOK, Decision: g.Scripts.Decide(command)}
+	d := Decided{Tool: spec.Name, Code: tool.CodeOK, Dir: dir, Decision: g.Scripts.Decide(command)}
 	asks := d.Effect == script.Ask
-	if d.Denied() || asks && (g.Ask != script.Allow || g.Tier < tool.TierRun && !g.own(command)) {
+	switch {
+	case d.Denied(), asks && g.Tier < tool.TierRun && !g.own(command):
+		d.Code = tool.CodePolicyDenied
+	case asks && g.Ask == policy.AskApprove && g.MayRun != nil:
+		d.Code = tool.CodeApprovalNeeded
+	case asks && g.Ask != script.Allow:
 		d.Code = tool.CodePolicyDenied
 	}
 	return d
@@ -129,15 +146,17 @@ func (g *Gate) own(command string) bool {
 	return false
 }
 
-// commandIn is the script that a call would run, if it is one that runs any.
-func commandIn(spec tool.Spec, args json.RawMessage) (string, bool) {
+// commandIn is the script that a call would run and where, if it is one that
+// runs any.
+func commandIn(spec tool.Spec, args json.RawMessage) (command, dir string, is bool) {
 	var a struct {
 		Command *string `json:"command"`
+		Dir     string  `json:"dir"`
 	}
 	if spec.Effect != tool.EffectExec || json.Unmarshal(args, &a) != nil || a.Command == nil {
-		return "", false
+		return "", "", false
 	}
-	return *a.Command, true
+	return *a.Command, a.Dir, true
 }
 
 // maxOwnShown bounds the list in a denial.

@@ -60,7 +60,7 @@ func committed(t *testing.T, files map[string]string) (*git.Mirror, string) {
 func guides(t *testing.T, files map[string]string, also ...string) (text string, records []journal.Record) {
 	t.Helper()
 	m, commit := committed(t, files)
-	sink, err := journal.Archive{Dir: t.TempDir()}.NewFileSink("run")
+	sink, err := journal.Folder{Dir: t.TempDir()}.NewFileSink("run")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -120,6 +120,14 @@ func (s *session) language() (w *worker, name string, err error) {
 func (c *Choice) Join(o Choice) {
 	c.Window, c.MaxOutput = known(c.Window, o.Window), known(c.MaxOutput, o.MaxOutput)
 	c.Unpriced = c.Unpriced || o.Unpriced
+	c.Tariff.Price, c.Tariff.Long = dearer(c.Tariff.Price, o.Tariff.Price), dearer(c.Tariff.Long, o.Tariff.Long)
+}
+
+// dearer is the most of both: what is reserved must do for any of them.
+func dearer(a, b model.Price) model.Price {
+	return model.Price{
+		Input: max(a.Input, b.Input), CacheRead: max(a.CacheRead, b.CacheRead), CacheWrite: max(a.CacheWrite, b.CacheWrite), Output: max(a.Output, b.Output),
+	}
 }
 
 // known is the smaller of two, of which zero is not known.

@@ -49,12 +49,12 @@ func TestWaitingIsBounded(t *testing.T) {
 	slow := func(d time.Duration) error {
 		return fmt.Errorf("asking the model: %w", model.FromStatus(429, "slow down", d, nil))
 	}
-	queue := runner.Control{Requeue: true}
-	last, spent := queue, queue
-	last.Attempt = 3
-	spent.Carried = journal.Spent{CostMicroUSD: 5}
+	queue := runner.Control{Resumable: true}
+	last, spent := queue, journal.Spent{CostMicroUSD: 5}
+	last.Attempt = 5
 	cases := map[string]struct {
 		ctl  runner.Control
+		used journal.Spent
 		set  agent.Limits
 		err  error
 		want time.Duration // zero: the job ends
@@ -65,15 +65,15 @@ func TestWaitingIsBounded(t *testing.T) {
 		"tomorrow":                 {ctl: queue, err: slow(24 * time.Hour)},
 		"the last attempt":         {ctl: last, err: slow(2 * time.Minute)},
 		"without a queue":          {err: slow(2 * time.Minute)},
-		"the money is used up":     {ctl: spent, set: agent.Limits{CostMicroUSD: 5}, err: slow(2 * time.Minute)},
-		"the money is not":         {ctl: spent, set: agent.Limits{CostMicroUSD: 6}, err: slow(2 * time.Minute), want: 2 * time.Minute},
+		"the money is used up":     {ctl: queue, used: spent, set: agent.Limits{CostMicroUSD: 5}, err: slow(2 * time.Minute)},
+		"the money is not":         {ctl: queue, used: spent, set: agent.Limits{CostMicroUSD: 6}, err: slow(2 * time.Minute), want: 2 * time.Minute},
 		"what waiting cures not":   {ctl: queue, err: model.FromStatus(401, "key", 0, nil)},
 		"not a model's":            {ctl: queue, err: errors.New("x")},
 		"a quota is no rate limit": {ctl: queue, err: model.FromStatus(429, "insufficient_quota", time.Minute, nil)},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			err := runner.WaitForModel(t.Context(), c.set, c.ctl, c.err)
+			err := runner.WaitForModel(t.Context(), c.set, c.ctl, c.used, c.err)
 			var class *jobs.ClassError
 			switch errors.As(err, &class); {
 			case c.want == 0 && err != nil:

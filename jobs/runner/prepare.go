@@ -79,6 +79,12 @@ func (s *session) fetch(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("fetching: %w", err)
 	}
+	if s.past.prepared != nil {
+		return s.pinned(ctx, remote)
+	}
+	if done, err := s.pinnedEarlier(ctx, remote); done || err != nil {
+		return err
+	}
 	s.base = tips[start]
 	if s.pr != nil && s.pr.Head.SHA != s.base {
 		s.pr.Head.SHA = s.base // pushed since it was read: work on what is there now (rule R4)
@@ -88,7 +94,7 @@ func (s *session) fetch(ctx context.Context) error {
 	}
 	s.trusted = tips["refs/heads/"+s.baseRef]
 	s.status.change(func(st *progress.Status) { st.HeadSHA = s.base })
-	return nil
+	return s.records.Append(ctx, journal.TypePrepared, journal.Prepared{Base: s.base, Trusted: s.trusted, BaseRef: s.baseRef})
 }
 
 // fetchDetached begins at the commit of a checkout that is on no branch, as

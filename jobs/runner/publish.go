@@ -24,14 +24,10 @@ func (s *session) publish(ctx context.Context) error {
 		return err
 	}
 	p := s.publisher()
-	target, err := p.Aim(ctx, s.pr, s.baseRef, s.title())
-	if errors.Is(err, publish.ErrTarget) {
-		return end(jobs.NeedsHuman, "apply the kept patch by hand.", "%s", err)
-	}
-	if err != nil {
+	if err := s.aim(ctx, p); err != nil {
 		return err
 	}
-	s.target = &target
+	target := s.target
 	s.status.change(func(st *progress.Status) { st.Branch, st.HeadSHA = target.Branch, s.commit })
 	if err := s.push(ctx, p); err != nil {
 		return err
@@ -40,6 +36,23 @@ func (s *session) publish(ctx context.Context) error {
 		return s.reportOnPull(ctx, p)
 	}
 	return s.openPull(ctx, p)
+}
+
+// aim settles where the change goes, once in a run.
+func (s *session) aim(ctx context.Context, p *publish.Publisher) error {
+	if t := s.past.target; t != nil {
+		s.target = &publish.Target{Branch: t.Branch, Expect: t.Expect, Base: t.Base, Pull: s.pr}
+		return nil
+	}
+	target, err := p.Aim(ctx, s.pr, s.baseRef, s.title())
+	if errors.Is(err, publish.ErrTarget) {
+		return end(jobs.NeedsHuman, "apply the kept patch by hand.", "%s", err)
+	}
+	if err != nil {
+		return err
+	}
+	s.target = &target
+	return s.records.Append(ctx, journal.TypeTarget, journal.Aimed{Branch: target.Branch, Base: target.Base, Expect: target.Expect})
 }
 
 // worthPublishing holds back what would make things worse: on somebody's pull
@@ -64,7 +77,13 @@ const maxCatchUps = 2
 // push moves the branch; when a person has pushed meanwhile, it follows if the
 // two changes touch different files (rule P6).
 func (s *session) push(ctx context.Context, p *publish.Publisher) error {
+	if err := s.findPushed(ctx); err != nil {
+		return err
+	}
 	for try := 0; ; try++ {
+		if err := s.yield(); err != nil {
+			return err
+		}
 		head, err := p.Push(ctx, *s.target, s.commit)
 		switch {
 		case err == nil:
@@ -111,7 +130,7 @@ func (s *session) catchUp(ctx context.Context) error {
 		return err
 	}
 	s.base, s.target.Expect, s.change.Tree = tips[ref], tips[ref], tree
-	if s.commit, err = s.publisher().Commit(ctx, tree, s.base, s.subjectLine(), s.commitBody()); err != nil {
+	if err := s.makeCommit(ctx, tree); err != nil {
 		return err
 	}
 	return s.proveAgain(ctx)

@@ -87,6 +87,9 @@ func (s *session) warm(ctx context.Context, r *room, with seed) {
 // baseline has filled. The other way round it would not do: what an agent has
 // left must not judge its change.
 func (s *session) openWork(ctx context.Context) error {
+	if s.work != nil {
+		return nil
+	}
 	var with seed
 	if s.proof != nil && !s.proofUsed {
 		with = seed{s.proof, layout.Caches()}
@@ -95,7 +98,10 @@ func (s *session) openWork(ctx context.Context) error {
 	if s.work, err = s.openRoom(ctx, workRoom, s.base, with); err != nil {
 		return err
 	}
-	return s.openSide(ctx)
+	if err := s.openSide(ctx); err != nil {
+		return err
+	}
+	return s.restoreWork(ctx)
 }
 
 // fill checks a commit out into the empty workspace.
@@ -117,12 +123,15 @@ func (r *room) fill(ctx context.Context, commit string) error {
 func (s *session) proofOf(ctx context.Context, commit string) error {
 	old := s.proof
 	var with seed
-	if !s.proofUsed && s.base == s.trusted {
+	if old != nil && !s.proofUsed && s.base == s.trusted {
 		with = seed{old, layout.ToolStores()}
 	}
 	s.proofUsed = true
 	var err error
 	s.proof, err = s.openRoom(ctx, proofRoom, commit, with)
+	if old == nil {
+		return err
+	}
 	if err := errors.Join(err, old.close(ctx), layout.RemoveTree(filepath.Dir(old.dir))); err != nil {
 		return fmt.Errorf("making the proof room anew: %w", err)
 	}

@@ -48,10 +48,12 @@ type Config struct {
 	Roles  RoleModels
 	Policy policy.Config
 	Limits agent.Limits
+	// Ceilings are what runs may spend together.
+	Ceilings Ceilings
 	// RunsDir holds a directory per live run; every account must be able to
 	// pass through it.
 	RunsDir string
-	Archive journal.Archive
+	Archive *journal.Archive
 	// Redact takes the worker's secrets out of what is kept; nil keeps all.
 	Redact       func([]byte) []byte
 	BranchPrefix string
@@ -70,10 +72,28 @@ func New(cfg Config) *Runner { return &Runner{cfg: cfg} }
 type Control struct {
 	Run     jobs.RunID
 	Attempt int
-	// Carried is what earlier attempts have used of the job's limits.
-	Carried journal.Spent
-	// Requeue says that the job may go back to a queue to wait for a model.
-	Requeue bool
+	// Resumable says that there is a queue to which the job may go back: to wait
+	// for a service, or for another worker to go on.
+	Resumable bool
+	// Past is the run's journal so far, checked; empty for a run that begins.
+	Past []journal.Record
+	// Worker and Token name who works under which lease, and Why says why now.
+	Worker string
+	Token  int64
+	Why    string
+	// Fence is asked before every effect outside whether the lease still holds;
+	// nil holds always.
+	Fence func(context.Context) error
+	// Yield is asked at every boundary: its error, jobs.ErrShutdown, hands the
+	// run over. Nil never does.
+	Yield func() error
+	// History reads the journal of another run; nil when there is none to go on
+	// from.
+	History func(ctx context.Context, run jobs.RunID) ([]journal.Record, error)
+	// Approvals asks people; nil means that nobody can be asked.
+	Approvals approvals
+	// Budget bounds what runs spend together; nil bounds nothing.
+	Budget Budget
 	// Journal takes the records.
 	Journal journal.Sink
 	// Inbox hands over later messages; nil for none.
@@ -120,13 +140,26 @@ func end(state jobs.State, advice, cause string, args ...any) error {
 	return &ending{state: state, cause: fmt.Sprintf(cause, args...), advice: advice}
 }
 
-// Run runs the job. The error is set when the job has not ended and should be
-// tried again (its class says when), and the Result then holds the status only;
-// every end is a Result.
+// Run runs the job, or goes on with a run that another worker had begun. The
+// error is set when the job has not ended: ErrSuspended when it waits for a
+// person, else it should be tried again (its class says when). The Result then
+// holds the status only; every end is a Result.
 func (r *Runner) Run(ctx context.Context, job jobs.Job, ctl Control) (Result, error) {
+	p, err := readPast(ctl.Past)
+	if err != nil {
+		return Result{}, err
+	}
+	if p.report.Ended != nil { // all that is left is to tell it
+		return resultOf(job, p.report), nil
+	}
 	s := r.newSession(job, ctl)
-	defer s.close(context.WithoutCancel(ctx))
-	err := s.run(ctx)
+	s.remember(p)
+	defer func() { s.close(context.WithoutCancel(ctx)) }()
+	err = s.run(ctx)
+	if lost, ok := errors.AsType[*lostError](err); ok && s.anew == "" {
+		s = s.again(context.WithoutCancel(ctx), lost)
+		err = s.run(ctx)
+	}
 	if again := s.tryAgain(ctx, err); again != nil {
 		return Result{Status: s.status.read()}, again
 	}
@@ -142,40 +175,6 @@ func (s *session) run(ctx context.Context) error {
 	}
 	return nil
 }
-
-// tryAgain decides whether the job goes on later instead of ending: when this
-// worker stops or has lost the lease, when a model's service takes no requests
-// for a while, or when a service was away before any money was spent.
-func (s *session) tryAgain(ctx context.Context, err error) error {
-	if err == nil {
-		return nil
-	}
-	cause := context.Cause(ctx)
-	switch {
-	case errors.Is(cause, jobs.ErrShutdown):
-		return jobs.Classify(jobs.InterruptClass, jobs.ErrShutdown)
-	case errors.Is(cause, jobs.ErrLeaseLost), errors.Is(err, jobs.ErrLeaseLost):
-		return jobs.Classify(jobs.Retryable, jobs.ErrLeaseLost)
-	case errors.Is(cause, jobs.ErrStopped):
-		return nil
-	}
-	if wait := s.waitForModel(ctx, err); wait != nil || s.spent {
-		return wait
-	}
-	var limited *vcs.RateLimitError
-	if errors.As(err, &limited) {
-		return &jobs.ClassError{Class: jobs.Retryable, RetryAt: limited.RetryAt, Err: err}
-	}
-	if errors.Is(err, vcs.ErrUnavailable) || errors.Is(err, jobs.ErrUnavailable) {
-		if s.ctl.Attempt < maxAttempts-1 {
-			return jobs.Classify(jobs.Retryable, err)
-		}
-	}
-	return nil
-}
-
-// maxAttempts is how often a job is begun before it is given up.
-const maxAttempts = 4
 
 // endingOf reads how the run ended; nil is the success of all phases.
 func (s *session) endingOf(ctx context.Context, err error) *ending {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"strconv"
+	"strings"
 
 	"github.com/greenwright/greenwright/agent"
 	"github.com/greenwright/greenwright/agent/outline"
@@ -20,7 +21,7 @@ import (
 func (s *session) openSide(ctx context.Context) error {
 	if s.job.Kind.Changes() {
 		dir := filepath.Join(s.dir, "snapshots-"+strconv.Itoa(s.rooms))
-		snaps, err := s.work.ws.Snapshots(ctx, git.SnapshotOptions{Dir: dir})
+		snaps, err := s.work.ws.Snapshots(ctx, git.SnapshotOptions{Dir: dir, Series: s.series()})
 		if err != nil {
 			if ctx.Err() != nil {
 				return fmt.Errorf("keeping the workspace's state: %w", err)
@@ -36,12 +37,20 @@ func (s *session) openSide(ctx context.Context) error {
 	return nil
 }
 
+// series sets the names of states apart from those of another run, and of
+// another worker that believes that it owns this one.
+func (s *session) series() string {
+	const tail = 6
+	run := strings.ReplaceAll(string(s.ctl.Run), "-", "")
+	return run[max(len(run)-tail, 0):] + "x" + strconv.FormatInt(s.ctl.Token, 10)
+}
+
 // snapshotter keeps states for the loop; nil keeps none.
 func (s *session) snapshotter() agent.Snapshotter {
 	if s.work.snaps == nil {
 		return nil
 	}
-	return s.work.side
+	return keeper{s}
 }
 
 // deepen brings the history behind the base into the mirror.

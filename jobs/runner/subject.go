@@ -61,7 +61,7 @@ func (s *session) readSubject(ctx context.Context) error {
 // admitPull refuses what cannot be worked on (rules A4, O1).
 func (s *session) admitPull(pr vcs.PullRequest) error {
 	switch {
-	case !s.job.Kind.Changes():
+	case !s.job.Kind.Changes(), s.past.prepared != nil: // or admitted before
 		return nil
 	case !pr.Open:
 		return end(jobs.Refused, "reopen it, then ask again.", "the pull request is closed")
@@ -201,7 +201,7 @@ func (s *session) readChecks(ctx context.Context) error {
 			return err
 		}
 	}
-	if red == 0 {
+	if red == 0 && s.past.prepared == nil {
 		return end(jobs.NoChange, "", "no check of the head is red any more")
 	}
 	return nil

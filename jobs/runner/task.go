@@ -22,6 +22,9 @@ func (s *session) task(checks []model.Check, feedback string) agent.Task {
 	if !s.job.Kind.Changes() {
 		t.Kind = agent.KindAnswer
 	}
+	if s.earlier != nil {
+		t.Context = append(t.Context[:len(t.Context):len(t.Context)], s.earlier.tell())
+	}
 	if len(s.failedSetup) > 0 {
 		t.Context = append(t.Context[:len(t.Context):len(t.Context)], agent.ContextBlock{Label: "Set-up commands that failed, though they had the network", Text: untrusted.Visible(strings.Join(s.failedSetup, "\n"))})
 	}

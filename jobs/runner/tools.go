@@ -26,16 +26,23 @@ import (
 	"github.com/greenwright/greenwright/sandbox"
 )
 
+// toolkit is what the agent may use in a turn.
+type toolkit struct {
+	tools  []tool.Tool
+	memory map[string]tool.Keeper // what they remember, for whoever goes on
+	close  func()                 // ends what they have started
+}
+
 // tools are what the agent may use, behind the gate; a question gets no tool
-// that changes. The function that is returned ends what they have started.
-func (s *session) tools(ctx context.Context, who Choice, checks []model.Check) ([]tool.Tool, func(), error) {
+// that changes.
+func (s *session) tools(ctx context.Context, who Choice, checks []model.Check) (toolkit, error) {
 	gate, err := s.gate()
 	if err != nil {
-		return nil, nil, err
+		return toolkit{}, err
 	}
 	ws, err := workspace.Open(s.work.dir)
 	if err != nil {
-		return nil, nil, fmt.Errorf("opening the workspace: %w", err)
+		return toolkit{}, fmt.Errorf("opening the workspace: %w", err)
 	}
 	if s.builder == nil { // its contents serve the next turn
 		s.builder = outline.NewBuilder(0, nil)
@@ -56,9 +63,13 @@ func (s *session) tools(ctx context.Context, who Choice, checks []model.Check) (
 	if s.work.snaps != nil {
 		parts.Restorer = s.work.side
 	}
-	return gate.Wrap(toolbox.New(parts)), func() {
-		s.endProcesses(context.WithoutCancel(ctx), processes)
-		_ = ws.Close()
+	return toolkit{
+		tools:  gate.Wrap(toolbox.New(parts)),
+		memory: map[string]tool.Keeper{"files": ws, "processes": processes, "outputs": commands},
+		close: func() {
+			s.endProcesses(context.WithoutCancel(ctx), processes)
+			_ = ws.Close()
+		},
 	}, nil
 }
 
@@ -91,6 +102,9 @@ func (s *session) gate() (*Gate, error) {
 		return nil, end(jobs.Refused, "raise `tier` in "+repoconfig.Path+", or ask the operator to raise policy.tiers.", "nothing may be changed: this run is held to tier %s: %s", policy.TierName(tier), why)
 	}
 	g := &Gate{Tier: tier, Why: why, Own: s.ownCommands(), Ask: s.cfg.Policy.Ask, Record: s.decided()}
+	if s.ctl.Approvals != nil {
+		g.MayRun = s.mayRun
+	}
 	var err error
 	if g.Scripts, err = s.cfg.Policy.Scripts(); err != nil {
 		return nil, err
@@ -122,6 +136,9 @@ func (s *session) decided() func(context.Context, Decided) error {
 	return func(ctx context.Context, d Decided) error {
 		text := fmt.Sprintf("%s: %s: %s (rule %s)", d.Tool, d.Command, d.Reason, d.Rule)
 		s.log.Info("policy decided", "tool", d.Tool, "rule", d.Rule, "code", d.Code)
+		if d.Code == tool.CodeApprovalNeeded {
+			return nil // the approval is a record of its own
+		}
 		if d.Code == tool.CodeOK {
 			return s.records.Append(ctx, journal.TypeAgent, s.notice("policy asks, and the operator lets it run: "+text))
 		}
@@ -135,6 +152,9 @@ func (s *session) decided() func(context.Context, Decided) error {
 
 // Record puts the agent's entries into the journal and shows what it does.
 func (s *session) Record(ctx context.Context, e agent.Entry) error {
+	if e.Snapshot != nil {
+		e.Snapshot.Sum = s.kept[e.Snapshot.ID]
+	}
 	if err := s.records.Append(ctx, journal.TypeAgent, e); err != nil {
 		return err
 	}
@@ -151,7 +171,7 @@ func (s *session) Record(ctx context.Context, e agent.Entry) error {
 			if e.Call != nil {
 				st.Now = e.Call.Call.Name + " " + brief(string(e.Call.Call.Arguments))
 			}
-		case agent.EntryMessage, agent.EntryRequest, agent.EntryFinished, agent.EntrySnapshot, agent.EntryNotice:
+		default:
 		}
 	})
 	return nil

@@ -2,6 +2,7 @@ package runner
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -18,8 +19,16 @@ import (
 // is named at once.
 func (s *session) choose(context.Context) error {
 	var err error
-	s.who, err = s.workers()
-	return err
+	if s.who, err = s.workers(); err != nil {
+		return err
+	}
+	counted := s.cfg.Limits.CostMicroUSD > 0 || s.ctl.Budget != nil && s.cfg.Ceilings.money()
+	for _, w := range s.who {
+		if w.choice.Unpriced && counted { // rule B1: what is not known cannot be held to a budget
+			return end(jobs.Refused, "the operator: set models.prices for it, or take the ceilings in money away; or name another model with `--model`.", "the price of model %s is not known, and money is counted", w.name)
+		}
+	}
+	return nil
 }
 
 // workAndVerify lets the models work until the change is proved, or turns run
@@ -29,8 +38,18 @@ func (s *session) workAndVerify(ctx context.Context) error {
 	if err := s.nothingToDo(s.who[0], checks); err != nil {
 		return err
 	}
+	done, err := s.settlePast(ctx)
+	if err != nil || done {
+		return err
+	}
+	s.past.settled = false
 	var feedback string
-	for round, w := range s.who {
+	if s.past.turns > 0 && s.past.verdict != nil {
+		s.afterRuns, s.verdict = s.past.after, *s.past.verdict
+		checks, feedback = s.facts(s.afterRuns), s.feedback()
+	}
+	for round := s.past.turns; round < len(s.who); round++ {
+		w := s.who[round]
 		if s.state != jobs.Working {
 			if err := s.move(ctx, jobs.Working, fmt.Sprintf("turn %d, %s", round+1, w.name)); err != nil {
 				return err
@@ -48,6 +67,17 @@ func (s *session) workAndVerify(ctx context.Context) error {
 		checks, feedback = s.facts(s.afterRuns), s.feedback()
 	}
 	return nil
+}
+
+// settlePast takes up what the last turn of a model left when its worker was
+// lost before it was settled.
+func (s *session) settlePast(ctx context.Context) (done bool, err error) {
+	p := s.past
+	if p.turns == 0 || len(p.entries) > 0 || p.settled && p.state == jobs.Working {
+		return false, nil // none has ended, or the next has begun
+	}
+	round := min(p.turns, len(s.who)) - 1
+	return s.takeUp(ctx, s.who[round], pastOutcome(*p.ended), round == len(s.who)-1)
 }
 
 // nothingToDo ends a job that the mechanic alone is set to and that has no red
@@ -88,22 +118,28 @@ func unable(checks []model.Check) string {
 
 // let gives one model its turn.
 func (s *session) let(ctx context.Context, w worker, checks []model.Check, feedback string) (agent.Outcome, error) {
-	if s.work == nil {
-		if err := s.openWork(ctx); err != nil {
+	if err := s.openWork(ctx); err != nil {
+		return agent.Outcome{}, err
+	}
+	entries, begun := s.past.entries, s.past.model != nil
+	s.past.entries, s.past.model = nil, nil
+	if len(entries) > 0 { // the agent itself counts what its turn has used
+		s.used = s.used.Sub(s.past.turn)
+	}
+	if !begun {
+		if err := s.records.Append(ctx, journal.TypeModel, w.chosen()); err != nil {
 			return agent.Outcome{}, err
 		}
 	}
-	if err := s.records.Append(ctx, journal.TypeModel, w.chosen()); err != nil {
-		return agent.Outcome{}, err
-	}
 	s.status.change(func(st *progress.Status) { st.Model = w.name })
-	tools, closeTools, err := s.tools(ctx, w.choice, checks)
+	kit, err := s.tools(ctx, w.choice, checks)
 	if err != nil {
 		return agent.Outcome{}, err
 	}
-	defer closeTools()
+	defer kit.close()
 	a, err := agent.New(agent.Config{
-		Model: w.model, Roles: w.roles, Tools: tools, Recorder: s, Inbox: s.ctl.Inbox, Tree: s.work.side, Differ: s.work.side, Snapshots: s.snapshotter(), TextEdits: w.choice.TextEdits, Now: s.cfg.Now, Log: s.log,
+		Model: s.purse(w.model, w.choice), Roles: s.purses(w), Tools: kit.tools, Memory: kit.memory, Recorder: s, Inbox: s.ctl.Inbox, Tree: s.work.side, Differ: s.work.side, Snapshots: s.snapshotter(), TextEdits: w.choice.TextEdits,
+		Yield: s.ctl.Yield, Shared: s.shared, Now: s.cfg.Now, Log: s.log,
 	})
 	if err != nil {
 		return agent.Outcome{}, fmt.Errorf("making the agent: %w", err)
@@ -114,16 +150,46 @@ func (s *session) let(ctx context.Context, w worker, checks []model.Check, feedb
 	if w.name != Mechanic {
 		task.Leads = s.leads(ctx, s.index, feedback)
 	}
-	outcome, err := a.Run(ctx, task)
-	s.spend(outcome)
+	outcome, err := s.runAgent(ctx, a, task, entries)
 	if ctx.Err() != nil {
 		return outcome, context.Cause(ctx)
 	}
-	record := journal.AgentEnded{Model: w.name, State: string(outcome.State), Reason: outcome.Reason, Claim: claim(outcome), Answer: outcome.Answer, Replies: outcome.Replies, CostMicroUSD: outcome.CostMicroUSD}
+	if stays := s.staysOpen(outcome, err); stays != nil {
+		return outcome, stays
+	}
+	record := journal.AgentEnded{
+		Model: w.name, State: string(outcome.State), Reason: outcome.Reason, Claim: claim(outcome), Answer: outcome.Answer, Question: outcome.Question,
+		Replies: outcome.Replies, CostMicroUSD: outcome.CostMicroUSD,
+	}
 	if recErr := s.records.Append(ctx, journal.TypeOutcome, record); recErr != nil {
 		return outcome, recErr
 	}
 	return outcome, s.modelFailed(w, err)
+}
+
+// runAgent lets the agent begin, or go on where another worker was.
+func (s *session) runAgent(ctx context.Context, a *agent.Agent, task agent.Task, entries []agent.Entry) (agent.Outcome, error) {
+	run := a.Run
+	if len(entries) > 0 {
+		run = func(ctx context.Context, task agent.Task) (agent.Outcome, error) { return a.Resume(ctx, task, entries) }
+	}
+	outcome, err := run(ctx, task)
+	s.spend(outcome)
+	return outcome, err
+}
+
+// staysOpen is the error of a turn that has not ended: its worker drains, or it
+// waits for a service or for a person. Its journal is then gone on with.
+func (s *session) staysOpen(o agent.Outcome, err error) error {
+	switch {
+	case o.State == agent.StateYielded, errors.Is(err, jobs.ErrUnavailable), errors.Is(err, jobs.ErrLeaseLost):
+		return err
+	case o.State == agent.StateAwaitingApproval && s.awaited != nil:
+		return ErrSuspended
+	case err != nil && s.ctl.Resumable && s.waitForModel(err) != nil:
+		return err
+	}
+	return nil
 }
 
 // claim is a language model's own account; the mechanic's is what it ran.
@@ -189,7 +255,9 @@ func (s *session) takeUp(ctx context.Context, w worker, o agent.Outcome, last bo
 		return true, s.noChange(w, o)
 	}
 	if faults := publish.Inspect(s.cfg.Policy, s.change, s.diff); len(faults) > 0 {
-		return true, s.refuseChange(ctx, faults)
+		if err := s.approvedChange(ctx, faults); err != nil {
+			return true, err
+		}
 	}
 	if err := s.prove(ctx); err != nil {
 		return false, err
@@ -250,6 +318,9 @@ func (s *session) redNames() []string {
 
 // readChange compares the workspace with its base, on the trusted side.
 func (s *session) readChange(ctx context.Context) error {
+	if err := s.openWork(ctx); err != nil {
+		return err
+	}
 	var err error
 	s.work.ws.Forget() // a file can be changed through a mapping without a trace in its times
 	if s.change, err = s.work.ws.Changes(ctx); err != nil {
@@ -288,8 +359,8 @@ func (s *session) lastDiff(ctx context.Context) string {
 func (s *session) refuseChange(ctx context.Context, faults []publish.Fault) error {
 	var texts []string
 	for _, f := range faults {
-		texts = append(texts, string(f))
-		if err := s.note(ctx, journal.NoteRefusal, "%s", f); err != nil {
+		texts = append(texts, f.Text)
+		if err := s.note(ctx, journal.NoteRefusal, "%s", f.Text); err != nil {
 			return err
 		}
 	}

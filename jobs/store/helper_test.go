@@ -38,8 +38,7 @@ func onBoth(t *testing.T, test func(t *testing.T, srv server)) {
 	t.Helper()
 	t.Run("miniredis", func(t *testing.T) {
 		t.Parallel()
-		srv := miniredis.RunT(t)
-		test(t, server{url: vcs.Secret("redis://" + srv.Addr()), pass: srv.FastForward, away: srv.Close})
+		test(t, onMini(t))
 	})
 	t.Run("redis", func(t *testing.T) {
 		t.Parallel()
@@ -47,8 +46,21 @@ func onBoth(t *testing.T, test func(t *testing.T, srv server)) {
 	})
 }
 
+// onMini is a miniredis, which alone lets days pass.
+func onMini(t *testing.T) server {
+	t.Helper()
+	srv := miniredis.RunT(t)
+	at := time.Now()
+	srv.SetTime(at)
+	return server{url: vcs.Secret("redis://" + srv.Addr()), away: srv.Close, pass: func(d time.Duration) {
+		at = at.Add(d)
+		srv.SetTime(at)
+		srv.FastForward(d)
+	}}
+}
+
 // realRedis starts a private redis-server, or skips loudly.
-func realRedis(t *testing.T) server {
+func realRedis(t testing.TB, args ...string) server {
 	t.Helper()
 	binary, err := exec.LookPath("redis-server")
 	if err != nil {
@@ -60,6 +72,7 @@ func realRedis(t *testing.T) server {
 	}
 	socket := filepath.Join(dir, "s")
 	cmd := exec.Command(binary, "--port", "0", "--unixsocket", socket, "--dir", dir, "--save", "", "--appendonly", "no", "--logfile", filepath.Join(dir, "log"))
+	cmd.Args = append(cmd.Args, args...)
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -90,7 +103,7 @@ func realRedis(t *testing.T) server {
 	}}
 }
 
-func eventually(t *testing.T, what string, is func() bool) {
+func eventually(t testing.TB, what string, is func() bool) {
 	t.Helper()
 	for end := time.Now().Add(10 * time.Second); !is(); <-time.After(5 * time.Millisecond) {
 		if time.Now().After(end) {
@@ -99,7 +112,7 @@ func eventually(t *testing.T, what string, is func() bool) {
 	}
 }
 
-func open(t *testing.T, srv server, now func() time.Time) *store.Store {
+func open(t testing.TB, srv server, now func() time.Time) *store.Store {
 	t.Helper()
 	if now == nil {
 		now = time.Now
@@ -117,8 +130,8 @@ func job(id string) jobs.Job {
 }
 
 // must is for what has to go well.
-func must[T any](v T, err error) func(*testing.T) T {
-	return func(t *testing.T) T {
+func must[T any](v T, err error) func(testing.TB) T {
+	return func(t testing.TB) T {
 		t.Helper()
 		if err != nil {
 			t.Fatal(err)
@@ -127,7 +140,7 @@ func must[T any](v T, err error) func(*testing.T) T {
 	}
 }
 
-func check(t *testing.T, err error) {
+func check(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)

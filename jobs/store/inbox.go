@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/redis/go-redis/v9"
 
@@ -34,16 +35,39 @@ func (s *Store) PushMessage(ctx context.Context, thread vcs.Thread, holder jobs.
 	return ok == 1, unavailable("writing to the inbox", err)
 }
 
-// TakeMessages empties the job's inbox.
-func (s *Store) TakeMessages(ctx context.Context, job jobs.JobID) ([]Message, error) {
-	k := key("inbox", string(job))
-	pipe := s.redis.TxPipeline()
-	items := pipe.LRange(ctx, k, 0, -1)
-	pipe.Del(ctx, k)
-	if _, err := pipe.Exec(ctx); err != nil {
+// Messages reads the job's inbox, in order, and leaves it as it is.
+func (s *Store) Messages(ctx context.Context, job jobs.JobID) ([]Message, error) {
+	items, err := s.redis.LRange(ctx, key("inbox", string(job)), 0, -1).Result()
+	if err != nil {
 		return nil, unavailable("reading the inbox", err)
 	}
-	return messages(items.Val())
+	return messages(items)
+}
+
+// TakeMessages removes exactly these messages from the job's inbox. What is
+// not there was taken before.
+func (s *Store) TakeMessages(ctx context.Context, job jobs.JobID, ids ...string) error {
+	k := key("inbox", string(job))
+	items, err := s.redis.LRange(ctx, k, 0, -1).Result()
+	if err != nil {
+		return unavailable("reading the inbox", err)
+	}
+	msgs, err := messages(items)
+	if err != nil {
+		return err
+	}
+	pipe, taken := s.redis.TxPipeline(), 0
+	for i, m := range msgs {
+		if slices.Contains(ids, m.ID) {
+			pipe.LRem(ctx, k, 1, items[i])
+			taken++
+		}
+	}
+	if taken == 0 {
+		return nil
+	}
+	_, err = pipe.Exec(ctx)
+	return unavailable("taking messages", err)
 }
 
 func messages(items []string) ([]Message, error) {
@@ -74,13 +98,11 @@ func (s *Store) Unread(ctx context.Context, thread vcs.Thread) (map[jobs.JobID][
 		if id == string(holder) {
 			continue
 		}
-		items, err := s.redis.LRange(ctx, key("inbox", id), 0, -1).Result()
+		left, err := s.Messages(ctx, jobs.JobID(id))
 		if err != nil {
-			return nil, unavailable("reading the inbox", err)
-		}
-		if out[jobs.JobID(id)], err = messages(items); err != nil {
 			return nil, err
 		}
+		out[jobs.JobID(id)] = left
 	}
 	return out, nil
 }

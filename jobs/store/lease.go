@@ -2,13 +2,18 @@ package store
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"strings"
 	"time"
+
+	"github.com/redis/go-redis/v9"
 
 	"github.com/greenwright/greenwright/jobs"
 )
 
-// Lease is the right to work on a job, for one worker at a time.
+// Lease is the right to work on a job, for one worker at a time. How long it
+// lasts is measured by Redis alone: a worker's clock does not matter.
 type Lease struct {
 	store *Store
 	key   string
@@ -22,7 +27,7 @@ type Lease struct {
 // worker has it.
 func (s *Store) Acquire(ctx context.Context, job jobs.JobID, owner string, ttl time.Duration) (*Lease, error) {
 	k := key("lease", string(job))
-	token, err := s.scripts.acquire.Run(ctx, s.redis, []string{k, key("fence", string(job))}, owner, ttl.Milliseconds(), int(jobRetention.Seconds())).Int64()
+	token, err := s.scripts.acquire.Run(ctx, s.redis, []string{k, key("fence", string(job))}, owner, ttl.Milliseconds(), int(fenceRetention.Seconds())).Int64()
 	if err != nil {
 		return nil, unavailable("taking the lease of job "+string(job), err)
 	}
@@ -36,6 +41,46 @@ func (s *Store) Acquire(ctx context.Context, job jobs.JobID, owner string, ttl t
 func (s *Store) Held(ctx context.Context, job jobs.JobID) (bool, error) {
 	n, err := s.redis.Exists(ctx, key("lease", string(job))).Result()
 	return n == 1, unavailable("reading a lease", err)
+}
+
+// Owner is the worker that has the job's lease, as it was named to Acquire;
+// empty for none.
+func (s *Store) Owner(ctx context.Context, job jobs.JobID) (string, error) {
+	owner, err := s.redis.Get(ctx, key("lease", string(job))).Result()
+	if errors.Is(err, redis.Nil) {
+		return "", nil
+	}
+	if i := strings.LastIndexByte(owner, ':'); i >= 0 {
+		owner = owner[:i] // the token
+	}
+	return owner, unavailable("reading a lease", err)
+}
+
+// Check is asked before an outside effect: jobs.ErrLeaseLost when the lease
+// is no longer ours.
+func (l *Lease) Check(ctx context.Context) error {
+	owner, err := l.store.redis.Get(ctx, l.key).Result()
+	switch {
+	case errors.Is(err, redis.Nil):
+		return jobs.ErrLeaseLost
+	case err != nil:
+		return unavailable("checking a lease", err)
+	case owner != l.owner:
+		return jobs.ErrLeaseLost
+	}
+	return nil
+}
+
+// UpdateJob is Store.UpdateJob, refused with jobs.ErrLeaseLost in the same
+// step when the lease is no longer ours.
+func (l *Lease) UpdateJob(ctx context.Context, id jobs.JobID, change func(*JobRecord) error) (JobRecord, error) {
+	return l.store.update(ctx, id, l, change)
+}
+
+// MoveJob is Store.MoveJob, refused with jobs.ErrLeaseLost in the same step
+// when the lease is no longer ours.
+func (l *Lease) MoveJob(ctx context.Context, id jobs.JobID, to jobs.State, cause string, more func(*JobRecord)) (JobRecord, error) {
+	return l.store.update(ctx, id, l, moving(to, cause, more))
 }
 
 // Renew prolongs the lease; jobs.ErrLeaseLost when it is no longer ours.

@@ -61,6 +61,53 @@ func TestLeaseFences(t *testing.T) {
 	})
 }
 
+// Whoever has lost the lease can neither act nor write, in whatever way the
+// lease was lost.
+func TestNothingWithoutTheLease(t *testing.T) {
+	onBoth(t, func(t *testing.T, srv server) {
+		s := open(t, srv, nil)
+		check(t, s.CreateJob(ctx, job("job")))
+		if owner := must(s.Owner(ctx, "job"))(t); owner != "" {
+			t.Errorf("owner is %q before anybody took it", owner)
+		}
+		first := must(s.Acquire(ctx, "job", "host:1", ttl))(t)
+		if owner := must(s.Owner(ctx, "job"))(t); owner != "host:1" {
+			t.Errorf("owner is %q", owner)
+		}
+		check(t, first.Check(ctx))
+		branch := func(name string) func(*store.JobRecord) error {
+			return func(r *store.JobRecord) error { r.Branch = name; return nil }
+		}
+		must(first.UpdateJob(ctx, "job", branch("first")))(t)
+		must(first.MoveJob(ctx, "job", jobs.Preparing, "begun", nil))(t)
+
+		// It goes between the reading and the writing of one update.
+		_, err := first.UpdateJob(ctx, "job", func(r *store.JobRecord) error {
+			srv.pass(ttl + 100*time.Millisecond)
+			r.Branch = "late"
+			return nil
+		})
+		refused := map[string]error{"the update under way": err, "Check": first.Check(ctx)}
+		_, refused["UpdateJob"] = first.UpdateJob(ctx, "job", branch("late"))
+		second := must(s.Acquire(ctx, "job", "host:1", time.Minute))(t) // the same worker
+		_, refused["MoveJob"] = first.MoveJob(ctx, "job", jobs.Failed, "late", nil)
+		refused["Check of the old one"] = first.Check(ctx)
+		for name, err := range refused {
+			if !errors.Is(err, jobs.ErrLeaseLost) || errors.Is(err, jobs.ErrUnavailable) {
+				t.Errorf("%s: %v, want jobs.ErrLeaseLost", name, err)
+			}
+		}
+		if rec := must(s.Job(ctx, "job"))(t); rec.Branch != "first" || rec.State != jobs.Preparing {
+			t.Errorf("a late write is there: %+v", rec)
+		}
+		must(second.UpdateJob(ctx, "job", branch("second")))(t)
+		own := errors.New("own")
+		if _, err := second.UpdateJob(ctx, "job", func(*store.JobRecord) error { return own }); !errors.Is(err, own) {
+			t.Errorf("a refused update: %v, want its own error", err)
+		}
+	})
+}
+
 func TestOneOfManyGetsTheLease(t *testing.T) {
 	onBoth(t, func(t *testing.T, srv server) {
 		s := open(t, srv, nil)
@@ -160,20 +207,57 @@ func TestRedisAway(t *testing.T) {
 				_, err := s.PushMessage(ctx, thread, "a", store.Message{})
 				return err
 			},
-			"TakeMessages":   func(ctx context.Context) error { _, err := s.TakeMessages(ctx, "a"); return err },
-			"Unread":         func(ctx context.Context) error { _, err := s.Unread(ctx, thread); return err },
-			"DropMessages":   func(ctx context.Context) error { return s.DropMessages(ctx, thread, "a") },
-			"PushPending":    func(ctx context.Context) error { return s.PushPending(ctx, job("b")) },
-			"Pending":        func(ctx context.Context) error { _, _, err := s.Pending(ctx, thread); return err },
-			"DropPending":    func(ctx context.Context) error { return s.DropPending(ctx, thread, "a") },
-			"RequestStop":    func(ctx context.Context) error { return s.RequestStop(ctx, "a", person) },
-			"StopRequested":  func(ctx context.Context) error { _, err := s.StopRequested(ctx, "a"); return err },
-			"Acquire":        func(ctx context.Context) error { _, err := s.Acquire(ctx, "b", "worker", ttl); return err },
-			"Held":           func(ctx context.Context) error { _, err := s.Held(ctx, "a"); return err },
-			"Renew":          lease.Renew,
-			"Release":        lease.Release,
-			"Journal.Append": func(ctx context.Context) error { return lease.Journal("r").Append(ctx, 1, []byte("x")) },
-			"JournalLines":   func(ctx context.Context) error { _, err := s.JournalLines(ctx, "r"); return err },
+			"TakeMessages": func(ctx context.Context) error { return s.TakeMessages(ctx, "a", "m") },
+			"Messages":     func(ctx context.Context) error { _, err := s.Messages(ctx, "a"); return err },
+			"Owner":        func(ctx context.Context) error { _, err := s.Owner(ctx, "a"); return err },
+			"Check":        lease.Check,
+			"Lease.UpdateJob": func(ctx context.Context) error {
+				_, err := lease.UpdateJob(ctx, "a", func(*store.JobRecord) error { return nil })
+				return err
+			},
+			"Lease.MoveJob": func(ctx context.Context) error {
+				_, err := lease.MoveJob(ctx, "a", jobs.Preparing, "", nil)
+				return err
+			},
+			"Live":        func(ctx context.Context) error { _, err := s.Live(ctx); return err },
+			"Reindex":     func(ctx context.Context) error { _, err := s.Reindex(ctx); return err },
+			"LastJob":     func(ctx context.Context) error { _, err := s.LastJob(ctx, thread); return err },
+			"ThreadJobs":  func(ctx context.Context) error { _, err := s.ThreadJobs(ctx, thread, 3); return err },
+			"TakeSlots":   func(ctx context.Context) error { _, err := s.TakeSlots(ctx, job("a"), slots, ttl); return err },
+			"KeepSlots":   func(ctx context.Context) error { return s.KeepSlots(ctx, "a", slots, ttl) },
+			"FreeSlots":   func(ctx context.Context) error { _, err := s.FreeSlots(ctx, "a", slots); return err },
+			"SlotHolders": func(ctx context.Context) error { _, err := s.SlotHolders(ctx, "x"); return err },
+			"Reserve":     func(ctx context.Context) error { return s.Reserve(ctx, reservation("1", 1)) },
+			"Settle":      func(ctx context.Context) error { return s.Settle(ctx, "1", store.Amount{}) },
+			"Drop":        func(ctx context.Context) error { return s.Drop(ctx, "1") },
+			"SettleRun":   func(ctx context.Context) error { _, err := s.SettleRun(ctx, "r"); return err },
+			"Spent":       func(ctx context.Context) error { _, err := s.Spent(ctx, "x"); return err },
+			"RaiseThread": func(ctx context.Context) error { _, err := s.RaiseThread(ctx, thread, "k", 1, 2); return err },
+			"Raised":      func(ctx context.Context) error { _, err := s.Raised(ctx, thread); return err },
+			"AskApproval": func(ctx context.Context) error { _, err := s.AskApproval(ctx, asked("a", "h")); return err },
+			"Approvals":   func(ctx context.Context) error { _, err := s.Approvals(ctx, "a"); return err },
+			"Decide": func(ctx context.Context) error {
+				_, err := s.Decide(ctx, "a", "1", jobs.Denied, person, "", start)
+				return err
+			},
+			"ExpireApprovals":  func(ctx context.Context) error { _, err := s.ExpireApprovals(ctx, "a", start); return err },
+			"Archived":         func(ctx context.Context) error { return s.Archived(ctx, "r") },
+			"SetMaintenance":   func(ctx context.Context) error { return s.SetMaintenance(ctx, "x") },
+			"Maintenance":      func(ctx context.Context) error { _, _, err := s.Maintenance(ctx); return err },
+			"Maintenance ends": func(ctx context.Context) error { return s.SetMaintenance(ctx, "") },
+			"Unread":           func(ctx context.Context) error { _, err := s.Unread(ctx, thread); return err },
+			"DropMessages":     func(ctx context.Context) error { return s.DropMessages(ctx, thread, "a") },
+			"PushPending":      func(ctx context.Context) error { return s.PushPending(ctx, job("b")) },
+			"Pending":          func(ctx context.Context) error { _, _, err := s.Pending(ctx, thread); return err },
+			"DropPending":      func(ctx context.Context) error { return s.DropPending(ctx, thread, "a") },
+			"RequestStop":      func(ctx context.Context) error { return s.RequestStop(ctx, "a", person) },
+			"StopRequested":    func(ctx context.Context) error { _, err := s.StopRequested(ctx, "a"); return err },
+			"Acquire":          func(ctx context.Context) error { _, err := s.Acquire(ctx, "b", "worker", ttl); return err },
+			"Held":             func(ctx context.Context) error { _, err := s.Held(ctx, "a"); return err },
+			"Renew":            lease.Renew,
+			"Release":          lease.Release,
+			"Journal.Append":   func(ctx context.Context) error { return lease.Journal("r").Append(ctx, 1, []byte("x")) },
+			"JournalLines":     func(ctx context.Context) error { _, err := s.JournalLines(ctx, "r"); return err },
 			"UpdateJob again": func(ctx context.Context) error {
 				_, err := s.UpdateJob(ctx, "a", func(*store.JobRecord) error { return nil })
 				return err

@@ -4,7 +4,11 @@ import "github.com/redis/go-redis/v9"
 
 // scripts are what must happen in Redis as one step.
 type scripts struct {
-	claim, release, message, acquire, renew, append, count *redis.Script
+	claim, release, message, acquire, renew, append, count *redis.Script // in this file
+	create, swap                                           *redis.Script // job.go
+	takeSlots, keepSlots, freeSlots, slotHolders           *redis.Script // slotlua.go
+	reserve, settle, settleRun, raise                      *redis.Script // budgetlua.go
+	ask, decide                                            *redis.Script // approval.go
 }
 
 func newScripts() scripts {
@@ -16,6 +20,22 @@ func newScripts() scripts {
 		renew:   redis.NewScript(renewLua),
 		append:  redis.NewScript(appendLua),
 		count:   redis.NewScript(countLua),
+
+		create: redis.NewScript(createLua),
+		swap:   redis.NewScript(swapLua),
+
+		takeSlots:   redis.NewScript(takeSlotsLua),
+		keepSlots:   redis.NewScript(keepSlotsLua),
+		freeSlots:   redis.NewScript(freeSlotsLua),
+		slotHolders: redis.NewScript(slotHoldersLua),
+
+		reserve:   redis.NewScript(reserveLua),
+		settle:    redis.NewScript(settleLua),
+		settleRun: redis.NewScript(settleRunLua),
+		raise:     redis.NewScript(raiseLua),
+
+		ask:    redis.NewScript(askLua),
+		decide: redis.NewScript(decideLua),
 	}
 }
 

@@ -22,7 +22,13 @@ const (
 	jobRetention = 30 * 24 * time.Hour
 	// journalRetention is for live reading; the archive keeps for good.
 	journalRetention = 7 * 24 * time.Hour
-	inboxRetention   = 24 * time.Hour
+	// archivedRetention is for those who read a journal while it goes to the
+	// archive.
+	archivedRetention = time.Hour
+	inboxRetention    = 24 * time.Hour
+	// fenceRetention outlives whoever still believes in an old token: no run
+	// lasts for days.
+	fenceRetention = 7 * 24 * time.Hour
 )
 
 // Store is safe for concurrent use.

@@ -24,12 +24,11 @@ type Decision string
 
 // The decisions. The zero value is not one; nothing is done about it.
 const (
-	Job      Decision = "job"
-	Message  Decision = "message" // input for what runs on the thread
-	Stop     Decision = "stop"
-	Approval Decision = "approval"
-	Reply    Decision = "reply"
-	Ignored  Decision = "ignored"
+	Job     Decision = "job"
+	Message Decision = "message" // input for what runs on the thread
+	Control Decision = "control" // of a job that is there: stop, retry, approve …
+	Reply   Decision = "reply"
+	Ignored Decision = "ignored"
 )
 
 // Proposal is one thing to do.
@@ -169,9 +168,9 @@ func propose(c jobs.Command) Proposal {
 	switch {
 	case !command.Ready(c.Verb):
 		p.Decision, p.Reason = Reply, "this version does not do "+string(c.Verb)+" yet"
-	case c.Verb == jobs.VerbStop:
-		p.Decision = Stop
-	case c.Verb == jobs.VerbStatus, c.Verb == jobs.VerbHelp:
+	case controls(c.Verb):
+		p.Decision = Control
+	case c.Verb == jobs.VerbHelp:
 		p.Decision = Reply
 	case c.Verb == jobs.VerbAsk && c.Text == "":
 		p.Decision, p.Reason = Reply, "ask without a question"
@@ -179,6 +178,16 @@ func propose(c jobs.Command) Proposal {
 		p.Decision = Job
 	}
 	return p
+}
+
+// controls reports whether a verb is about a job that is there.
+func controls(v jobs.Verb) bool {
+	switch v {
+	case jobs.VerbStatus, jobs.VerbStop, jobs.VerbRetry, jobs.VerbContinue, jobs.VerbApprove, jobs.VerbDeny, jobs.VerbBudget, jobs.VerbUnlock:
+		return true
+	default:
+		return false
+	}
 }
 
 // spoke reports whether the actor wrote the text. Its commands are the

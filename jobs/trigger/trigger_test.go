@@ -74,9 +74,15 @@ func TestDecide(t *testing.T) {
 		{"fix", comment("/agent fix", nil), nil, trigger.Job, jobs.KindFix, ""},
 		{"ask", comment("/agent ask why?", nil), nil, trigger.Job, jobs.KindAsk, ""},
 		{"ask nothing", comment("/agent ask", nil), nil, trigger.Reply, jobs.KindAsk, "question"},
-		{"status", comment("/agent status", nil), nil, trigger.Reply, "status", ""},
+		{"status", comment("/agent status", nil), nil, trigger.Control, "status", ""},
 		{"help", comment("/agent help", nil), nil, trigger.Reply, "help", ""},
-		{"stop", comment("/agent stop", nil), nil, trigger.Stop, "stop", ""},
+		{"stop", comment("/agent stop", nil), nil, trigger.Control, "stop", ""},
+		{"retry", comment("/agent retry", nil), nil, trigger.Control, "retry", ""},
+		{"continue", comment("/agent continue with the docs", nil), nil, trigger.Control, "continue", ""},
+		{"approve", comment("/agent approve 1", nil), nil, trigger.Control, "approve", ""},
+		{"deny", comment("/agent deny 1 no", nil), nil, trigger.Control, "deny", ""},
+		{"budget", comment("/agent budget +2", nil), nil, trigger.Control, "budget", ""},
+		{"unlock", comment("/agent unlock", nil), nil, trigger.Control, "unlock", ""},
 		{"not yet", comment("/agent rebase", nil), nil, trigger.Reply, "rebase", "does not do rebase yet"},
 		{"unknown verb", comment("/agent fxi", nil), nil, trigger.Reply, "unknown", "fxi"},
 		{"no command", comment("hello", nil), nil, trigger.Ignored, "", "no command"},
@@ -138,7 +144,7 @@ func TestSeveralCommandsInOrder(t *testing.T) {
 	for _, p := range got {
 		what = append(what, string(p.Decision)+" "+string(p.Kind))
 	}
-	if s := strings.Join(what, ", "); s != "stop stop, job fix, reply unknown" {
+	if s := strings.Join(what, ", "); s != "control stop, job fix, reply unknown" {
 		t.Errorf("got %s", s)
 	}
 }

@@ -15,6 +15,9 @@ import (
 //go:embed ask_person.md
 var description string
 
+// Name is the tool's name.
+const Name = "ask_person"
+
 // Question is the Data of a successful result.
 type Question struct {
 	Text string `json:"question"`
@@ -23,7 +26,7 @@ type Question struct {
 // New makes the ask_person tool.
 func New() tool.Tool {
 	return tool.Typed(tool.Spec{
-		Name:        "ask_person",
+		Name:        Name,
 		Description: description,
 		Tier:        tool.TierRead,
 		Effect:      tool.EffectState,

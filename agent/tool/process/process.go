@@ -64,7 +64,8 @@ type Table struct {
 	opener  shell.Opener // nil where no outputs are kept
 
 	mu     sync.Mutex
-	procs  []*proc // under mu; p1 is the first
+	procs  []*proc // under mu
+	lost   int     // under mu; how many an earlier worker had started: p1 is the first of them
 	closed bool    // under mu
 }
 
@@ -157,7 +158,7 @@ func (t *Table) spawn(ctx context.Context, cmd tool.Command) (*proc, tool.Proces
 		res := tool.Failf(tool.CodeSpawnFailed, "the process could not be started: %v", err)
 		return nil, nil, &res
 	}
-	p := &proc{id: "p" + strconv.Itoa(len(t.procs)+1), script: cmd.Script, begun: time.Now(), process: process}
+	p := &proc{id: "p" + strconv.Itoa(t.lost+len(t.procs)+1), script: cmd.Script, begun: time.Now(), process: process}
 	t.procs = append(t.procs, p)
 	t.forget()
 	return p, process, nil
@@ -188,6 +189,11 @@ func (t *Table) find(id string) (*proc, *tool.Result) {
 			return p, nil
 		}
 		ids = append(ids, p.id)
+	}
+	if t.isLost(id) {
+		res := tool.Failf(tool.CodeInvalidArgs, "%s is gone: another worker has taken over the run since it was started, and no process lives on over that. "+
+			"Start it again if you need it", id)
+		return nil, &res
 	}
 	res := tool.Failf(tool.CodeInvalidArgs, "there is no process %q; there are: %s", id, strings.Join(ids, ", "))
 	if len(ids) == 0 {

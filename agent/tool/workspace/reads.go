@@ -31,6 +31,7 @@ type Reads struct {
 }
 
 type shown struct {
+	sum   string   // of the content as shown, see sumOf
 	lines []uint64 // hashes of the lines as shown
 	seen  []bool   // which of them were shown
 	body  string   // the content as shown, empty when it is not kept
@@ -58,7 +59,7 @@ func (r *Reads) Show(path, body string, from, to int) {
 	defer r.mu.Unlock()
 	s := r.byPath[path]
 	if s == nil || !slices.Equal(s.lines, sums) {
-		next := &shown{lines: sums, seen: make([]bool, len(sums))}
+		next := &shown{sum: sumOf(body), lines: sums, seen: make([]bool, len(sums))}
 		if s != nil {
 			r.drop(s.body)
 			next.past, next.edits = s.past, s.edits
@@ -182,7 +183,7 @@ func (r *Reads) Edited(path, oldBody, newBody string, changes []Change) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	before := make([]bool, len(oldSums))
-	next := &shown{lines: newSums}
+	next := &shown{sum: sumOf(newBody), lines: newSums}
 	if s := r.byPath[path]; s != nil {
 		if slices.Equal(s.lines, oldSums) {
 			before = s.seen

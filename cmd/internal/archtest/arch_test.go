@@ -100,7 +100,7 @@ func TestVocabularyIsALeaf(t *testing.T) {
 
 // joins lists the packages whose purpose is to join siblings.
 var joins = map[string]bool{
-	"jobs/dispatch": true, "jobs/runner": true, "jobs/publish": true, "jobs/jobstest": true,
+	"jobs/control": true, "jobs/dispatch": true, "jobs/runner": true, "jobs/publish": true, "jobs/jobstest": true,
 }
 
 // leaves may be imported by any sibling: pure vocabulary of their subject, and
@@ -137,6 +137,8 @@ var oneImporter = map[string][]string{
 	"github.com/redis/go-redis":               {"jobs/store", "jobs/queue"},
 	"github.com/anthropics/anthropic-sdk-go":  {"agent/model/anthropic"},
 	"github.com/openai/openai-go":             {"agent/model/openai"},
+	"gocloud.dev":                             {"jobs/journal"},
+	"github.com/aws/":                         {"jobs/journal"},
 	"github.com/spf13/cobra":                  {"cmd/internal/cli"},
 	"github.com/evanw/esbuild":                {"agent/tool/syntax"},
 	"github.com/pelletier/go-toml":            {"agent/tool/syntax"},

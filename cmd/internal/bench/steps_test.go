@@ -123,7 +123,7 @@ func newWorkshop(b *testing.B) *workshop {
 		b.Fatal(err)
 	}
 	b.Cleanup(func() { _, _, _ = w.snaps.Close(), w.files.Close(), w.ws.Close() })
-	sink, err := journal.Archive{Dir: b.TempDir()}.NewFileSink("bench")
+	sink, err := journal.Folder{Dir: b.TempDir()}.NewFileSink("bench")
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -91,7 +91,7 @@ func endRun(ctx context.Context, show shower, res wire.RunResult, err error) err
 		return &exitError{code: exitNoChange}
 	case jobs.Canceled:
 		return &exitError{code: exitInterrupted}
-	case jobs.Queued, jobs.Preparing, jobs.Baseline, jobs.Working, jobs.Verifying, jobs.Publishing, jobs.NeedsHuman, jobs.Refused, jobs.Failed:
+	case jobs.Queued, jobs.Preparing, jobs.Baseline, jobs.Working, jobs.Verifying, jobs.Publishing, jobs.Paused, jobs.AwaitingApproval, jobs.NeedsHuman, jobs.Refused, jobs.Failed, jobs.Lapsed:
 	}
 	return &exitError{code: exitFailed}
 }

@@ -23,10 +23,15 @@ type Config struct {
 	InternalListen string `yaml:"internal_listen" env:"GREENWRIGHT_INTERNAL_LISTEN"`
 	// DataDir holds mirrors, live runs, artifacts and the embedded Redis.
 	DataDir string `yaml:"data_dir" env:"GREENWRIGHT_DATA_DIR"`
+	// Artifacts is the bucket for journals and what runs leave: a directory,
+	// file:// or s3://; empty is artifacts in DataDir. See ArtifactsPlace.
+	Artifacts string `yaml:"artifacts" env:"GREENWRIGHT_ARTIFACTS"`
 	// CommandPrefix begins a command in a comment.
 	CommandPrefix string `yaml:"command_prefix" env:"GREENWRIGHT_COMMAND_PREFIX"`
 	// BranchPrefix begins the names of Greenwright's branches.
 	BranchPrefix string `yaml:"branch_prefix" env:"GREENWRIGHT_BRANCH_PREFIX"`
+
+	Retention Retention `yaml:"retention"`
 
 	Forges  Forges        `yaml:"forges"`
 	Redis   Redis         `yaml:"redis"`
@@ -34,6 +39,7 @@ type Config struct {
 	Sandbox Sandbox       `yaml:"sandbox"`
 	Policy  policy.Config `yaml:"policy"`
 	Limits  Limits        `yaml:"limits"`
+	Budgets Budgets       `yaml:"budgets"`
 	Jobs    Jobs          `yaml:"jobs"`
 	Log     Log           `yaml:"log"`
 }
@@ -128,9 +134,16 @@ func (l Limits) Agent() agent.Limits {
 
 // Jobs says how the worker works.
 type Jobs struct {
-	// Concurrency is how many jobs run side by side.
+	// Concurrency is how many jobs a process runs side by side.
 	Concurrency int `yaml:"concurrency" env:"GREENWRIGHT_CONCURRENCY"`
-	// Drain is how long a shutdown waits for what is running.
+	// PerRepository, PerOwner and Live are how many jobs may run at once, over
+	// all processes: of a repository, of an account, organisation or group, and
+	// in all. Zero is no ceiling.
+	PerRepository int `yaml:"per_repository"`
+	PerOwner      int `yaml:"per_owner"`
+	Live          int `yaml:"live"`
+	// Drain is how long a shutdown waits for runs to come to a boundary, at
+	// which another worker goes on.
 	Drain time.Duration `yaml:"drain"`
 }
 
@@ -146,6 +159,7 @@ func Default() Config {
 		Listen: ":8080", InternalListen: "127.0.0.1:9470", DataDir: defaultDataDir(), CommandPrefix: "/agent", BranchPrefix: "greenwright/",
 		Models: Models{Default: mechanic, Probe: true, OpenAI: OpenAI{API: "auto"}}, Sandbox: Sandbox{Driver: "auto"},
 		Jobs: Jobs{Concurrency: 2, Drain: 30 * time.Second}, Log: Log{Level: "info", Format: "text"},
+		Retention: defaultRetention(),
 	}
 }
 

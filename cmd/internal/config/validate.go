@@ -28,6 +28,8 @@ func (c Config) Validate() error {
 	c.validateBudget(&f)
 	c.Sandbox.validate(&f)
 	c.validateNumbers(&f)
+	c.validateKeeping(&f)
+	c.Budgets.validate(&f)
 	return errors.Join(append(f, c.Policy.Validate())...)
 }
 
@@ -112,6 +114,11 @@ func (c Sandbox) validateLimits(f *faults) {
 func (c Config) validateNumbers(f *faults) {
 	if c.Jobs.Concurrency < 1 {
 		f.add("jobs.concurrency: %d: want at least 1", c.Jobs.Concurrency)
+	}
+	for name, n := range map[string]int{"jobs.per_repository": c.Jobs.PerRepository, "jobs.per_owner": c.Jobs.PerOwner, "jobs.live": c.Jobs.Live} {
+		if n < 0 {
+			f.add("%s: %d: want 0, which is no ceiling, or more", name, n)
+		}
 	}
 	for name, v := range map[string]int64{
 		"limits.steps": int64(c.Limits.Steps), "limits.tool_calls": int64(c.Limits.ToolCalls), "limits.wall_clock": int64(c.Limits.WallClock),

@@ -1,9 +1,6 @@
 package e2e_test
 
 import (
-	"github.com/greenwright/greenwright/sandbox/guest"
-
-	"context"
 	"fmt"
 	"net"
 	"net/http"
@@ -16,21 +13,7 @@ import (
 	"time"
 
 	"github.com/greenwright/greenwright/agent/model/modeltest"
-	"github.com/greenwright/greenwright/cmd/internal/cli"
 )
-
-// asProgram makes the test binary be the program, so that it can be killed.
-const asProgram = "GREENWRIGHT_E2E_PROGRAM"
-
-func TestMain(m *testing.M) {
-	if guest.Asked(os.Args) {
-		os.Exit(guest.Main())
-	}
-	if os.Getenv(asProgram) != "" {
-		os.Exit(cli.Main(context.Background(), "test", os.Args[1:], os.Stdout, os.Stderr))
-	}
-	os.Exit(m.Run())
-}
 
 // program starts `serve` as a process of its own.
 func (w *world) program(listen string) *exec.Cmd {

@@ -221,7 +221,7 @@ func (w *world) reports() []journal.Report {
 	}
 	var out []journal.Report
 	for _, e := range entries {
-		records, err := journal.Archive{Dir: dir}.Load(jobs.RunID(e.Name()))
+		records, err := journal.LoadFile(journal.Folder{Dir: dir}.Path(jobs.RunID(e.Name())))
 		if err != nil {
 			w.t.Fatalf("journal of run %s: %v", e.Name(), err)
 		}

@@ -40,7 +40,7 @@ const doctorTimeout = 30 * time.Second
 func Doctor(ctx context.Context, cfg config.Config, log *slog.Logger) []Finding {
 	var out []Finding
 	for _, check := range []func(context.Context, config.Config, *slog.Logger) []Finding{
-		checkConfig, checkData, checkSandbox, checkRedis, checkForge, checkModels, checkTools,
+		checkConfig, checkData, checkArtifacts, checkSandbox, checkRedis, checkForge, checkModels, checkTools,
 	} {
 		bounded, cancel := context.WithTimeout(ctx, doctorTimeout)
 		out = append(out, check(bounded, cfg, log)...)

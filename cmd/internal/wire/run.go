@@ -75,14 +75,23 @@ func Run(ctx context.Context, cfg config.Config, opts RunOptions, version string
 	if err != nil {
 		return RunResult{}, err
 	}
-	run, err := makeRunner(cfg, d, box, map[vcs.ForgeName]vcs.Forge{vcs.Local: forge}, m, version, log)
+	archive, err := openArchive(ctx, cfg, log)
+	if err != nil {
+		return RunResult{}, err
+	}
+	defer archive.close()
+	run, err := makeRunner(cfg, d, archive.Archive, box, map[vcs.ForgeName]vcs.Forge{vcs.Local: forge}, m, version, log)
 	if err != nil {
 		return RunResult{}, err
 	}
 	if err := run.Sweep(); err != nil {
 		opts.Say("note: what dead runs left could not be removed: %v", err)
 	}
-	return runLocal(ctx, run, d, forge, opts)
+	res, err := runLocal(ctx, run, d, forge, opts)
+	if copied := archive.keepFile(ctx, res.Journal); copied != nil {
+		opts.Say("note: the journal is in %s alone: %v", res.Journal, copied)
+	}
+	return res, err
 }
 
 func runLocal(ctx context.Context, run *runner.Runner, d dirs, forge *local.Forge, opts RunOptions) (RunResult, error) {
@@ -91,8 +100,8 @@ func runLocal(ctx context.Context, run *runner.Runner, d dirs, forge *local.Forg
 		return RunResult{}, fmt.Errorf("making a run's id: %w", err)
 	}
 	runID := jobs.RunID(id.String())
-	archive := journal.Archive{Dir: d.artifacts}
-	file, err := archive.NewFileSink(runID)
+	folder := journal.Folder{Dir: d.artifacts}
+	file, err := folder.NewFileSink(runID)
 	if err != nil {
 		return RunResult{}, err
 	}
@@ -102,7 +111,7 @@ func runLocal(ctx context.Context, run *runner.Runner, d dirs, forge *local.Forg
 		Command: jobs.Command{Verb: jobs.VerbFix, Text: opts.Task, Options: jobs.Options{Model: opts.Model}}, CreatedAt: time.Now(),
 	}
 	res, err := run.Run(ctx, job, runner.Control{Run: runID, Journal: file, Watch: opts.Watch, Verify: opts.Verify})
-	return RunResult{Result: res, Repo: forge.Root(), Journal: archive.Path(runID)}, err
+	return RunResult{Result: res, Repo: forge.Root(), Journal: folder.Path(runID)}, err
 }
 
 func firstLine(s string) string {

@@ -10,14 +10,15 @@ import (
 	"os"
 	"runtime/debug"
 	"strconv"
+	"sync"
 	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/errgroup"
 
 	"github.com/greenwright/greenwright/cmd/internal/config"
-	"github.com/greenwright/greenwright/jobs"
 	"github.com/greenwright/greenwright/jobs/dispatch"
+	"github.com/greenwright/greenwright/jobs/journal"
 	"github.com/greenwright/greenwright/jobs/queue"
 	"github.com/greenwright/greenwright/jobs/runner"
 	"github.com/greenwright/greenwright/jobs/store"
@@ -51,6 +52,11 @@ type server struct {
 	self   atomic.Pointer[vcs.Actor]
 	client *queue.Client
 	store  *store.Store
+	// archive is nil in a receiver.
+	archive *archive
+
+	pace     runner.Pace
+	journals func(journal.Sink) journal.Sink
 }
 
 // gcPercent lets the small heap of a receiver grow a little before it is
@@ -59,7 +65,7 @@ const gcPercent = 200
 
 // Serve receives deliveries and works until ctx ends, then drains. ready, if
 // set, is told the address of the receiver.
-func Serve(ctx context.Context, cfg config.Config, role Role, version string, log *slog.Logger, ready func(addr string)) error {
+func Serve(ctx context.Context, cfg config.Config, role Role, version string, log *slog.Logger, ready func(addr string), opts ...Option) error {
 	if err := cfg.ValidateServe(); err != nil {
 		return err
 	}
@@ -67,6 +73,9 @@ func Serve(ctx context.Context, cfg config.Config, role Role, version string, lo
 		debug.SetGCPercent(gcPercent)
 	}
 	s := &server{cfg: cfg, role: role, version: version, log: log, metrics: newMetrics()}
+	for _, o := range opts {
+		o(s)
+	}
 	var err error
 	if s.dirs, err = makeDirs(cfg.DataDir); err != nil {
 		return err
@@ -134,11 +143,16 @@ func (s *server) run(ctx context.Context, died <-chan error, ready func(string))
 		probed := make(chan struct{})
 		group.Go(func() error { defer close(probed); m.probe(ctx); return nil })
 		awaitProbe(ctx, probed)
-		worker, err := s.worker(ctx, m)
+		if s.archive, err = openArchive(ctx, s.cfg, s.log); err != nil {
+			return err
+		}
+		defer s.archive.close()
+		work, err := s.worker(ctx, m)
 		if err != nil {
 			return err
 		}
-		group.Go(func() error { return worker.Run(ctx) })
+		group.Go(func() error { return work(ctx) })
+		group.Go(func() error { s.keepPruned(ctx); return nil })
 	}
 	if s.role != RoleWorker {
 		handler, err := s.receiver()
@@ -195,8 +209,8 @@ func (s *server) knownSelf() vcs.Actor {
 	return vcs.Actor{}
 }
 
-// worker builds what pulls from the queues.
-func (s *server) worker(ctx context.Context, m *models) (*queue.Worker, error) {
+// worker builds what pulls from the queues and looks after jobs.
+func (s *server) worker(ctx context.Context, m *models) (work func(context.Context) error, err error) {
 	box, err := boxDriver(ctx, s.cfg.Sandbox, s.dirs.sandbox, s.log)
 	if err == nil { // a mount that cannot be made is found here and not by the first job
 		err = tryConfigured(ctx, box, s.cfg.Sandbox, s.dirs.sandbox)
@@ -205,30 +219,26 @@ func (s *server) worker(ctx context.Context, m *models) (*queue.Worker, error) {
 		return nil, fmt.Errorf("no job can run: %w", err)
 	}
 	forges := map[vcs.ForgeName]vcs.Forge{vcs.GitHub: s.forge}
-	run, err := makeRunner(s.cfg, s.dirs, box, forges, m, s.version, s.log)
+	run, err := makeRunner(s.cfg, s.dirs, s.archive.Archive, box, forges, m, s.version, s.log)
 	if err != nil {
 		return nil, err
 	}
 	if err := run.Sweep(); err != nil {
 		s.log.Warn("what dead runs left could not be removed", "error", err)
 	}
-	dispatcher := dispatch.New(dispatch.Config{
-		Forges: forges, Store: s.store, Queue: s.client, Workers: s.cfg.Jobs.Concurrency, Log: s.log, Now: time.Now,
-		Rules: func(ctx context.Context, _ vcs.ForgeName) (trigger.Rules, error) {
-			self, err := s.askSelf(ctx)
-			return rules(s.cfg, self), err
-		},
-	})
-	worker := &runner.Worker{
-		ID: workerID(), Runner: run, Store: s.store, Next: dispatcher.Next, Ended: s.metrics.ended, Log: s.log, Now: time.Now,
+	c := s.newCrew(run, forges)
+	queues, err := s.pull(ctx, c)
+	if err != nil {
+		return nil, err
 	}
-	handlers := queue.Handlers{Event: dispatcher.Handle, Job: worker.Handle, Lost: func(ctx context.Context, kind, id string, err error) {
-		s.metrics.lost.WithLabelValues(kind).Inc()
-		if kind == queue.KindJob {
-			worker.Lost(ctx, jobs.JobID(id), err)
-		}
-	}}
-	return queue.NewWorker(context.WithoutCancel(ctx), s.redis, queue.WorkerConfig{Runs: s.cfg.Jobs.Concurrency, Drain: s.cfg.Jobs.Drain}, handlers, s.log)
+	return func(ctx context.Context) error {
+		looking, stop := context.WithCancel(ctx)
+		var looked sync.WaitGroup
+		looked.Go(func() { c.reconciler.Run(looking) })
+		defer looked.Wait()
+		defer stop()
+		return queues.Run(ctx)
+	}, nil
 }
 
 // workerID tells workers apart, also two on one machine.

@@ -1,0 +1,84 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/greenwright/greenwright/agent"
+	"github.com/greenwright/greenwright/jobs"
+	"github.com/greenwright/greenwright/jobs/journal"
+	"github.com/greenwright/greenwright/vcs"
+	"github.com/greenwright/greenwright/vcs/git"
+)
+
+// keeper takes the states of the work room and puts them where another machine
+// finds them.
+type keeper struct {
+	s *session
+}
+
+// Take implements agent.Snapshotter.
+func (k keeper) Take(ctx context.Context, label string) (string, error) {
+	id, err := k.s.work.side.Take(ctx, label)
+	if err != nil {
+		return "", err
+	}
+	return id, k.s.keep(ctx, id)
+}
+
+// keep puts a state into the bucket, once: what it is made of first, then what
+// names it.
+func (s *session) keep(ctx context.Context, id string) error {
+	if _, done := s.kept[id]; done || !s.ctl.Resumable {
+		return nil
+	}
+	kept, err := s.work.snaps.Export(ctx, id)
+	if err != nil {
+		return fmt.Errorf("packing state %s: %w", id, err)
+	}
+	if len(kept.Pack) > 0 {
+		if err := s.cfg.Archive.Save(ctx, s.ctl.Run, journal.SnapPack(id), kept.Pack); err != nil {
+			return err
+		}
+	}
+	if err := s.cfg.Archive.Save(ctx, s.ctl.Run, journal.SnapManifest(id), kept.Manifest); err != nil {
+		return err
+	}
+	s.kept[id] = kept.Sum()
+	return nil
+}
+
+// fetchKept reads states from the bucket, each once, in the order in which they
+// were kept; what the journal does not vouch for is not used.
+func (s *session) fetchKept(ctx context.Context, run jobs.RunID, snaps []agent.SnapshotRecord) ([]git.Kept, error) {
+	var out []git.Kept
+	seen := map[string]bool{}
+	for _, r := range snaps {
+		if seen[r.ID] {
+			continue
+		}
+		seen[r.ID] = true
+		kept, err := s.fetchOne(ctx, run, r.ID)
+		if err != nil {
+			return nil, &lostError{"a kept state of its files is not in the bucket", err}
+		}
+		if kept.Sum() != r.Sum {
+			return nil, &lostError{what: "a kept state of its files is not the one that the journal names"}
+		}
+		out = append(out, kept)
+	}
+	return out, nil
+}
+
+func (s *session) fetchOne(ctx context.Context, run jobs.RunID, id string) (git.Kept, error) {
+	manifest, err := s.cfg.Archive.Read(ctx, run, journal.SnapManifest(id))
+	if err != nil {
+		return git.Kept{}, err
+	}
+	pack, err := s.cfg.Archive.Read(ctx, run, journal.SnapPack(id))
+	if err != nil && !errors.Is(err, vcs.ErrNotFound) {
+		return git.Kept{}, err
+	}
+	return git.Kept{ID: id, Manifest: manifest, Pack: pack}, nil
+}
