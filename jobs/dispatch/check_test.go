@@ -46,6 +46,42 @@ func TestRedCheckIsOneJobPerHead(t *testing.T) {
 	}
 }
 
+// Red again and again after repairs: a person is waited for, once, and a
+// person's command begins the count anew (rule L3).
+func TestRepairRounds(t *testing.T) {
+	w := newWorld(t)
+	pr := w.ourPull("greenwright/1-x")
+	push := func(text string) string {
+		sha, err := w.repo.PushCommit("greenwright/1-x", map[string]string{"x": text}, text)
+		check(t, err)
+		w.now = w.now.Add(time.Hour) // the hourly breaker is another rule
+		return sha
+	}
+	rounds := func(n int) (repaired int) {
+		for i := range n {
+			w.handle(w.red(push(fmt.Sprint(w.now, i)), "test"))
+			if rec := w.holder(pr.Thread); rec.Job.ID != "" {
+				repaired++
+				w.end(rec)
+			}
+		}
+		return repaired
+	}
+	if got := rounds(5); got != 3 {
+		t.Errorf("%d repairs in a row, want 3", got)
+	}
+	w.told(pr.Thread, "red again after 3 repairs in a row")
+	w.handle(w.says(w.writer, pr.Thread, "/agent fix"))
+	rec := w.holder(pr.Thread)
+	if rec.Job.Kind != jobs.KindFix {
+		t.Fatalf("a person's command started %+v", rec.Job)
+	}
+	w.end(rec)
+	if got := rounds(2); got != 2 {
+		t.Errorf("%d repairs after a person's command, want 2", got)
+	}
+}
+
 func TestRedChecksThatAreLeftAlone(t *testing.T) {
 	cases := map[string]func(w *world) (vcs.PullRequest, vcs.Event){
 		"of others, auto_repair off": func(w *world) (vcs.PullRequest, vcs.Event) {

@@ -10,7 +10,6 @@ import (
 	"github.com/greenwright/greenwright/jobs/policy"
 	"github.com/greenwright/greenwright/jobs/progress"
 	"github.com/greenwright/greenwright/jobs/store"
-	"github.com/greenwright/greenwright/jobs/trigger"
 	"github.com/greenwright/greenwright/vcs"
 )
 
@@ -237,46 +236,4 @@ func (h *handling) enqueue(ctx context.Context, job jobs.Job) error {
 	}
 	h.log.Info("job accepted", "job_id", job.ID, "kind", job.Kind, "thread", job.Thread.Key(), "duplicate", duplicate)
 	return nil
-}
-
-// repairCheck looks at the pull request of a red check before it becomes a
-// job: open, not a fork's, still at that commit, and ours or opened to us.
-func (h *handling) repairCheck(ctx context.Context, p trigger.Proposal) error {
-	check := h.ev.Check
-	for _, number := range check.PullRequests {
-		thread := vcs.Thread{Repo: h.ev.Repo.RepoRef, Number: number, PullRequest: true}
-		pr, err := h.forge.PullRequest(ctx, thread)
-		if errors.Is(err, vcs.ErrNotFound) {
-			continue
-		}
-		if err != nil {
-			return fromForge("reading the pull request of a red check", err)
-		}
-		if reason := h.notRepaired(pr, check); reason != "" {
-			h.log.Info("red check is left alone", "check", check.Name, "thread", thread.Key(), "reason", reason)
-			continue
-		}
-		job := h.job(p, vcs.PermissionNone)
-		job.Thread = thread
-		job.ID = jobID("head|" + thread.Key() + "|" + check.HeadSHA) // one job per head, whichever check came first (rule C1)
-		if err := h.startJob(ctx, job); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (h *handling) notRepaired(pr vcs.PullRequest, check *vcs.Check) string {
-	ours := pr.Author.Is(h.rules.Self)
-	switch {
-	case !pr.Open:
-		return "pull request is closed"
-	case pr.FromFork():
-		return "pull request is from a fork"
-	case pr.Head.SHA != check.HeadSHA:
-		return "pull request has moved on"
-	case !ours && h.rules.Policy.AutoRepair != policy.AutoRepairAll:
-		return "policy.auto_repair is off for pull requests of others"
-	}
-	return ""
 }

@@ -64,6 +64,9 @@ type Config struct {
 	ReplyToStrangers bool `yaml:"reply_to_strangers"`
 	// JobsPerHour is how many jobs a thread may have in an hour (rule L3).
 	JobsPerHour int `yaml:"jobs_per_hour"`
+	// RepairRounds is how often in a row red checks of a pull request are
+	// repaired before a person must ask (rules L3, C7).
+	RepairRounds int `yaml:"repair_rounds"`
 	// ProtectedPaths may not be changed by what is published, as globs, unless
 	// ProtectedChange lets a person approve it.
 	ProtectedPaths []string `yaml:"protected_paths"`
@@ -82,8 +85,11 @@ type Config struct {
 	CommandRules []script.Rule `yaml:"command_rules"`
 }
 
-// defaultJobsPerHour is rule L3's.
-const defaultJobsPerHour = 6
+// The breakers of rule L3.
+const (
+	defaultJobsPerHour  = 6
+	defaultRepairRounds = 3
+)
 
 // WithDefaults fills in what is zero.
 func (c Config) WithDefaults() Config {
@@ -95,6 +101,9 @@ func (c Config) WithDefaults() Config {
 	}
 	if c.JobsPerHour == 0 {
 		c.JobsPerHour = defaultJobsPerHour
+	}
+	if c.RepairRounds == 0 {
+		c.RepairRounds = defaultRepairRounds
 	}
 	if c.Ask == "" {
 		c.Ask = script.Allow
@@ -134,8 +143,8 @@ func (c Config) Validate() error {
 	if c.AutoRepair != "" && c.AutoRepair != AutoRepairOff && c.AutoRepair != AutoRepairAll {
 		errs = append(errs, fmt.Errorf("policy.auto_repair: %q: want off or all", c.AutoRepair))
 	}
-	if c.JobsPerHour < 0 {
-		errs = append(errs, errors.New("policy.jobs_per_hour: must not be negative"))
+	if c.JobsPerHour < 0 || c.RepairRounds < 0 {
+		errs = append(errs, errors.New("policy.jobs_per_hour and policy.repair_rounds: must not be negative"))
 	}
 	return errors.Join(append(errs, c.validateCommands()...)...)
 }
