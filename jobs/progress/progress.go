@@ -25,6 +25,8 @@ type Status struct {
 	Run   jobs.RunID
 	State jobs.State
 	Cause string
+	// Was is the state before a pause.
+	Was jobs.State
 	// Now is what is being done at the moment, a few words; untrusted.
 	Now string
 	// Done is the verifying command that ended last, and how; untrusted.
@@ -81,11 +83,11 @@ func (s Status) Markdown() string {
 
 // question shows what is to be approved, in full, and how to answer.
 func question(a jobs.Approval) string {
-	what, fence := "run this command", "sh"
+	what, fence := "Run this command", "sh"
 	if a.Kind == jobs.ApproveChange {
-		what, fence = "publish this change", "diff"
+		what, fence = "Publish this change", "diff"
 	}
-	return fmt.Sprintf("May the run %s? Policy asks: %s.\n\n%s\n\nAnswer with the command `approve %s`, or `deny %s` and a reason, until %s. The answer holds for exactly this.",
+	return fmt.Sprintf("%s? Policy asks: %s.\n\n%s\n\nAnswer with the command `approve %s`, or `deny %s` and a reason, until %s. The answer holds for exactly this.",
 		what, journal.Line(a.Reason), journal.Fence(fence, a.Shown), a.ID, a.ID, a.Expires.UTC().Format("2006-01-02 15:04 MST"))
 }
 
@@ -121,10 +123,13 @@ func title(s jobs.State) string {
 	return strings.ToUpper(t[:1]) + t[1:]
 }
 
+// waits reports that nobody works on the job.
+func (s Status) waits() bool { return s.State == jobs.Paused || s.State == jobs.AwaitingApproval }
+
 func (s Status) checklist() string {
 	at := -1
 	for i, p := range phases {
-		if p.state == s.State {
+		if p.state == s.State || p.state == s.Was && s.waits() {
 			at = i
 		}
 	}

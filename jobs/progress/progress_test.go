@@ -19,12 +19,13 @@ import (
 var update = flag.Bool("update", false, "write the golden file")
 
 var states = []jobs.State{
-	"", jobs.Queued, jobs.Preparing, jobs.Baseline, jobs.Working, jobs.Verifying, jobs.Publishing,
-	jobs.Verified, jobs.Unverified, jobs.Answered, jobs.NoChange, jobs.NeedsHuman, jobs.Refused, jobs.Canceled, jobs.Failed,
+	"", jobs.Queued, jobs.Preparing, jobs.Baseline, jobs.Working, jobs.Verifying, jobs.Publishing, jobs.Paused, jobs.AwaitingApproval,
+	jobs.Verified, jobs.Unverified, jobs.Answered, jobs.NoChange, jobs.NeedsHuman, jobs.Refused, jobs.Canceled, jobs.Failed, jobs.Lapsed,
 }
 
 func full(s jobs.State) progress.Status {
 	return progress.Status{
+		Was: jobs.Working, Approval: &jobs.Approval{ID: "1", Kind: jobs.ApproveCommand, Shown: "curl x | sh\n/agent fix\n```\n</details> @all", Reason: "it is <run> @all", Expires: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)},
 		Job: jobs.Job{ID: "5f1c"}, Run: "0190", State: s, Cause: "because", Now: "go test ./...", Branch: "greenwright/7-x", HeadSHA: "0123456789abcdef", Model: "mechanic/auto",
 		Steps: 3, Calls: 5, Tokens: 1234, Cost: 12_345, Elapsed: 83*time.Second + 400*time.Millisecond, URL: "https://example.com/pull/8",
 	}

@@ -107,11 +107,18 @@ func (s *session) knows(a jobs.Approval) bool {
 // mayRun asks about a command (rule P5): shown in full, and bound to the
 // directory and to the files as they are.
 func (s *session) mayRun(ctx context.Context, d Decided) (tool.Result, bool) {
+	if len(d.Script) > maxShown {
+		return tool.Failf(tool.CodePolicyDenied, "a person would have to be asked (%s), and the command is too long to be shown", d.Reason), false
+	}
 	tree, err := s.work.side.TreeHash(ctx)
 	if err != nil {
 		return tool.Failf(tool.CodeInternal, "not run: the files could not be named: %v", err), false
 	}
-	a, err := s.approvalOf(ctx, jobs.ApproveCommand, d.Command, d.Reason+" (rule "+d.Rule+")", d.Dir, tree)
+	reason := d.Reason + " (rule " + d.Rule + ")"
+	if d.Dir != "" {
+		reason += fmt.Sprintf("; it would run in %q", d.Dir)
+	}
+	a, err := s.approvalOf(ctx, jobs.ApproveCommand, d.Script, reason, d.Dir, tree)
 	if err != nil {
 		return tool.Failf(tool.CodeInternal, "not run: nobody could be asked: %v", err), false
 	}
@@ -139,6 +146,10 @@ func denial(a jobs.Approval) string {
 	return text
 }
 
+// maxShown is the longest text that people are asked about, in bytes: what does
+// not fit into a comment beside the rest (rule O7) cannot be shown in full.
+const maxShown = 40_000
+
 // approvedChange asks about a change of what policy protects. Nil means that it
 // may be published.
 func (s *session) approvedChange(ctx context.Context, faults []publish.Fault) error {
@@ -149,7 +160,7 @@ func (s *session) approvedChange(ctx context.Context, faults []publish.Fault) er
 		}
 		reasons = append(reasons, f.Text)
 	}
-	if s.ctl.Approvals == nil || !s.cfg.Policy.Approves() {
+	if s.ctl.Approvals == nil || !s.cfg.Policy.Approves() || len(s.diff) > maxShown {
 		return s.refuseChange(ctx, faults)
 	}
 	a, err := s.approvalOf(ctx, jobs.ApproveChange, s.diff, strings.Join(reasons, "; "), s.base, s.change.Tree)

@@ -98,22 +98,23 @@ func (p *purse) Complete(ctx context.Context, req model.Request) (model.Response
 	return res, err
 }
 
-// most is what a request can cost: nothing from the cache, and the longest
-// reply.
+// most is what a request can cost: nothing read from the cache and all written
+// to it where that is dearer, and the longest reply.
 func (p *purse) most(req model.Request) store.Amount {
-	body, err := json.Marshal(req.Messages)
-	if err != nil {
-		body = nil // the driver will say what is wrong with it
-	}
-	input := int64(float64(len(body))/model.BytesPerToken) + 1
-	for _, t := range req.System {
-		input += int64(model.EstimateTokens(t))
+	fixed := int64(model.EstimateFixed(req.System, req.Tools))
+	input := int64(model.EstimateRequest(req))
+	if body, err := json.Marshal(req.Messages); err == nil { // what is no text counts as well; the driver says what is wrong with it
+		input = max(input, fixed+int64(float64(len(body))/model.BytesPerToken)+1)
 	}
 	output := int64(req.MaxOutputTokens)
 	if output == 0 {
 		output = agent.DefaultMaxOutputTokens
 	}
-	return store.Amount{MicroUSD: p.choice.Tariff.Cost(model.Usage{Input: input, Output: output}), Tokens: input + output}
+	var usd int64
+	for _, u := range []model.Usage{{Input: input, Output: output}, {CacheWrite: input, Output: output}} {
+		usd = max(usd, p.choice.Tariff.Cost(u), p.choice.Tariff.Price.Cost(u))
+	}
+	return store.Amount{MicroUSD: usd, Tokens: input + output}
 }
 
 // reserve takes an amount from all ceilings, or says which one is reached.
@@ -173,6 +174,7 @@ func (s *session) tellShare(ctx context.Context) {
 	}
 	s.share.mu.Lock()
 	defer s.share.mu.Unlock()
+	s.share.used, s.share.what = 0, "" // a ceiling may have been raised meanwhile
 	for i, c := range scopes {
 		for _, part := range [][2]int64{{spent[i].Spent.MicroUSD, c.Ceiling.MicroUSD}, {spent[i].Spent.Tokens, c.Ceiling.Tokens}} {
 			if part[1] <= 0 {

@@ -38,9 +38,10 @@ type Gate struct {
 
 // Decided is a decision about one call.
 type Decided struct {
-	Tool string
-	Code tool.Code // CodeOK for one that runs, CodeApprovalNeeded for one that a person is asked about
-	Dir  string    // where the command would run
+	Tool   string
+	Code   tool.Code // CodeOK for one that runs, CodeApprovalNeeded for one that a person is asked about
+	Script string    // the whole command; Command is the part that decided
+	Dir    string    // where it would run
 	script.Decision
 }
 
@@ -123,7 +124,7 @@ func (g *Gate) decide(spec tool.Spec, args json.RawMessage) Decided {
 	if !isCommand {
 		return Decided{Tool: spec.Name, Code: tool.CodeOK, Decision: script.Decision{Effect: script.Allow}}
 	}
-	d := Decided{Tool: spec.Name, Code: tool.CodeOK, Dir: dir, Decision: g.Scripts.Decide(command)}
+	d := Decided{Tool: spec.Name, Code: tool.CodeOK, Script: command, Dir: dir, Decision: g.Scripts.Decide(command)}
 	asks := d.Effect == script.Ask
 	switch {
 	case d.Denied(), asks && g.Tier < tool.TierRun && !g.own(command):

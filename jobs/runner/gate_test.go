@@ -11,6 +11,7 @@ import (
 	"github.com/greenwright/greenwright/agent/tool"
 	"github.com/greenwright/greenwright/agent/tool/process"
 	"github.com/greenwright/greenwright/agent/tool/shell"
+	"github.com/greenwright/greenwright/jobs/policy"
 	"github.com/greenwright/greenwright/jobs/policy/script"
 	"github.com/greenwright/greenwright/jobs/runner"
 )
@@ -167,5 +168,24 @@ func TestGatePassesOnWhatIsForgotten(t *testing.T) {
 	r.tools.Forget("edit", json.RawMessage(`{}`))
 	if r.forgot != 1 {
 		t.Errorf("forgot %d times", r.forgot)
+	}
+}
+
+// TestGateAsksAboutTheWholeCommand: what a person is shown, and what the answer
+// is bound to, is all that would run, and not the part about which a rule asks.
+func TestGateAsksAboutTheWholeCommand(t *testing.T) {
+	r := newGateRig(t, tool.TierRun)
+	r.gate.Ask = policy.AskApprove
+	var asked runner.Decided
+	r.gate.MayRun = func(_ context.Context, d runner.Decided) (tool.Result, bool) {
+		asked = d
+		return tool.Failf(tool.CodeApprovalNeeded, "wait"), false
+	}
+	const command = "echo one >> notes; sudo ls " + "some/long/path"
+	if res := r.run(t, shell.Name, command); res.Code != tool.CodeApprovalNeeded || len(r.ex.ran) != 0 {
+		t.Errorf("%s, ran %q", res.Text, r.ex.ran)
+	}
+	if asked.Script != command {
+		t.Errorf("asked about %q, want %q", asked.Script, command)
 	}
 }

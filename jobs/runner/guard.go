@@ -22,13 +22,13 @@ type Pace struct {
 	Renew time.Duration
 	// Stop is how often a request to stop is looked for; 1 s.
 	Stop time.Duration
-	// Reconcile is how often jobs are looked for that nobody works on; 10 s.
+	// Reconcile is how often jobs are looked for that nobody works on; 5 s.
 	Reconcile time.Duration
 }
 
 func (p Pace) withDefaults() Pace {
 	const (
-		lease, stop, reconcile = 30 * time.Second, time.Second, 10 * time.Second
+		lease, stop, reconcile = 30 * time.Second, time.Second, 5 * time.Second
 		renewals               = 3 // in a lease
 	)
 	if p.Lease <= 0 {
@@ -61,6 +61,9 @@ func (w *Worker) guard(ctx context.Context, cancel context.CancelCauseFunc, leas
 		case <-tick.C:
 		}
 		if by, err := w.Store.StopRequested(ctx, job.ID); err == nil && by != "" {
+			if err := w.Store.HearStop(ctx, job.ID); err != nil {
+				w.Log.Warn("stop was heard, which could not be said", "job_id", job.ID, "error", err)
+			}
 			cancel(fmt.Errorf("%w of %s", jobs.ErrStopped, by))
 			return
 		}

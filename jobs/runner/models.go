@@ -120,7 +120,10 @@ func (s *session) language() (w *worker, name string, err error) {
 func (c *Choice) Join(o Choice) {
 	c.Window, c.MaxOutput = known(c.Window, o.Window), known(c.MaxOutput, o.MaxOutput)
 	c.Unpriced = c.Unpriced || o.Unpriced
-	c.Tariff.Price, c.Tariff.Long = dearer(c.Tariff.Price, o.Tariff.Price), dearer(c.Tariff.Long, o.Tariff.Long)
+	c.Tariff = model.Tariff{
+		Price:     dearer(c.Tariff.Price, o.Tariff.Price),
+		LongAbove: int64(known(int(c.Tariff.LongAbove), int(o.Tariff.LongAbove))), Long: dearer(c.Tariff.Long, o.Tariff.Long),
+	}
 }
 
 // dearer is the most of both: what is reserved must do for any of them.

@@ -46,18 +46,63 @@ func (r *Reconciler) Run(ctx context.Context) {
 	} else if n > 0 {
 		r.Log.Info("jobs have not ended", "jobs", n)
 	}
-	tick := time.NewTicker(r.Worker.Pace.withDefaults().Reconcile)
+	pace := r.Worker.Pace.withDefaults()
+	tick, stops := time.NewTicker(pace.Reconcile), time.NewTicker(pace.Stop)
 	defer tick.Stop()
+	defer stops.Stop()
 	for {
 		if err := r.Once(ctx); err != nil && ctx.Err() == nil {
 			r.Log.Warn("looking after jobs was cut short", "error", err)
 		}
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
+		for due := false; !due; {
+			select {
+			case <-ctx.Done():
+				return
+			case <-stops.C:
+				if err := r.endUnheard(ctx); err != nil && ctx.Err() == nil {
+					r.Log.Warn("looking for requests to stop was cut short", "error", err)
+				}
+			case <-tick.C:
+				due = true
+			}
 		}
 	}
+}
+
+// unheardAfter is how many looks a live worker has to hear a request to stop:
+// with Pace.Stop a few seconds, so that a dead worker's job ends within ten
+// (rule P2).
+const unheardAfter = 4
+
+// endUnheard ends jobs whose worker does not hear that it should stop. One that
+// is only slow has lost its lease by that, and does nothing more.
+func (r *Reconciler) endUnheard(ctx context.Context) error {
+	ids, err := r.Worker.Store.UnheardStops(ctx, unheardAfter*r.Worker.Pace.withDefaults().Stop)
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for _, id := range ids {
+		by, err := r.Worker.Store.StopRequested(ctx, id)
+		broken := false
+		if err == nil {
+			broken, err = r.Worker.Store.BreakUnheard(ctx, id)
+		}
+		if err == nil && broken {
+			r.Log.Warn("job is ended: its worker did not hear a request to stop", "job_id", id)
+			err = unlessGone(r.Worker.End(ctx, id, jobs.Canceled, "stopped by "+by, by))
+		}
+		errs = append(errs, err)
+	}
+	return errors.Join(errs...)
+}
+
+// unlessGone: a job that somebody works on, or that is not there, needs no end.
+func unlessGone(err error) error {
+	if errors.Is(err, jobs.ErrLeaseLost) || errors.Is(err, store.ErrNotFound) {
+		return nil
+	}
+	return err
 }
 
 // Once looks at every job that has not ended.
@@ -95,7 +140,7 @@ func (r *Reconciler) look(ctx context.Context, rec store.JobRecord, unheld map[j
 		if err == nil {
 			err = r.Worker.End(ctx, id, jobs.Canceled, "stopped by "+by, by)
 		}
-		return unlessHeld(err)
+		return unlessGone(err)
 	}
 	if rec.State == jobs.AwaitingApproval {
 		return r.lookAtApprovals(ctx, rec)
@@ -117,7 +162,7 @@ func (r *Reconciler) look(ctx context.Context, rec store.JobRecord, unheld map[j
 // lease there is a moment in which it looks as if nobody had it.
 func (r *Reconciler) takeOver(ctx context.Context, rec store.JobRecord, unheld map[jobs.JobID]time.Time) error {
 	id := rec.Job.ID
-	const moments = 3 // in a lease
+	const moments = 6 // in a lease
 	since, known := unheld[id]
 	if !known {
 		unheld[id] = time.Now()
@@ -130,14 +175,6 @@ func (r *Reconciler) takeOver(ctx context.Context, rec store.JobRecord, unheld m
 	duplicate, err := r.Queue.TakeOver(ctx, rec.Job)
 	if err == nil && !duplicate {
 		r.Log.Warn("job goes on", "job_id", id, "state", rec.State, "why", "its worker has lost its lease")
-	}
-	return err
-}
-
-// unlessHeld: somebody who works on a job sees to it.
-func unlessHeld(err error) error {
-	if errors.Is(err, jobs.ErrLeaseLost) {
-		return nil
 	}
 	return err
 }

@@ -161,7 +161,7 @@ func (s *session) transit(ctx context.Context, to jobs.State, cause string) erro
 		return err
 	}
 	s.archive(ctx)
-	s.status.change(func(st *progress.Status) { st.State, st.Cause, st.Now = to, cause, "" })
+	s.status.change(func(st *progress.Status) { st.Was, st.State, st.Cause, st.Now = st.State, to, cause, "" })
 	s.log.Info("state changed", "state", to, "cause", cause)
 	return nil
 }

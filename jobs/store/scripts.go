@@ -9,6 +9,7 @@ type scripts struct {
 	takeSlots, keepSlots, freeSlots, slotHolders           *redis.Script // slotlua.go
 	reserve, settle, settleRun, raise                      *redis.Script // budgetlua.go
 	ask, decide                                            *redis.Script // approval.go
+	stop, unheard, breakLease                              *redis.Script // stop.go
 }
 
 func newScripts() scripts {
@@ -36,6 +37,10 @@ func newScripts() scripts {
 
 		ask:    redis.NewScript(askLua),
 		decide: redis.NewScript(decideLua),
+
+		stop:       redis.NewScript(stopLua),
+		unheard:    redis.NewScript(unheardLua),
+		breakLease: redis.NewScript(breakLua),
 	}
 }
 

@@ -44,17 +44,3 @@ func (s *Store) Fresh(ctx context.Context, job jobs.JobID) (bool, error) {
 	n, err := s.redis.Exists(ctx, key("fresh", string(job))).Result()
 	return n == 1, unavailable("reading a claim", err)
 }
-
-// RequestStop asks whoever runs the job to stop.
-func (s *Store) RequestStop(ctx context.Context, job jobs.JobID, by vcs.Actor) error {
-	return unavailable("asking to stop", s.redis.Set(ctx, key("stop", string(job)), by.Login, jobRetention).Err())
-}
-
-// StopRequested is the login of who asked for a stop, empty for nobody.
-func (s *Store) StopRequested(ctx context.Context, job jobs.JobID) (string, error) {
-	by, err := s.redis.Get(ctx, key("stop", string(job))).Result()
-	if errors.Is(err, redis.Nil) {
-		return "", nil
-	}
-	return by, unavailable("reading a stop", err)
-}

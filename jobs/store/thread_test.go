@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"errors"
 	"fmt"
 	"sync"
 	"sync/atomic"
@@ -270,5 +271,32 @@ func TestStopRequests(t *testing.T) {
 		if by := must(s.StopRequested(ctx, "b"))(t); by != "" {
 			t.Errorf("another job is to stop for %q", by)
 		}
+	})
+}
+
+// A request to stop that a worker does not hear takes its lease away, by the
+// server's clock; one that it has heard does not.
+func TestUnheardStop(t *testing.T) {
+	onBoth(t, func(t *testing.T, srv server) {
+		s := open(t, srv, nil)
+		deaf, hearing := must(s.Acquire(ctx, "deaf", "w1", time.Minute))(t), must(s.Acquire(ctx, "hearing", "w2", time.Minute))(t)
+		for range 2 { // asked again, it has been asked as long
+			check(t, s.RequestStop(ctx, "deaf", person))
+			check(t, s.RequestStop(ctx, "hearing", person))
+		}
+		if got := must(s.UnheardStops(ctx, time.Minute))(t); len(got) != 0 {
+			t.Errorf("unheard at once: %v", got)
+		}
+		check(t, s.HearStop(ctx, "hearing"))
+		if diff := cmp.Diff([]jobs.JobID{"deaf"}, must(s.UnheardStops(ctx, 0))(t)); diff != "" {
+			t.Errorf("unheard (-want +got):\n%s", diff)
+		}
+		if must(s.BreakUnheard(ctx, "hearing"))(t) || !must(s.BreakUnheard(ctx, "deaf"))(t) || must(s.BreakUnheard(ctx, "deaf"))(t) {
+			t.Error("the wrong lease is broken, or one twice")
+		}
+		if err := deaf.Check(ctx); !errors.Is(err, jobs.ErrLeaseLost) {
+			t.Errorf("the deaf one's lease: %v, want jobs.ErrLeaseLost", err)
+		}
+		check(t, hearing.Check(ctx))
 	})
 }

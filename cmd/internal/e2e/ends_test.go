@@ -12,6 +12,7 @@ import (
 	"github.com/greenwright/greenwright/agent/model/modeltest"
 	"github.com/greenwright/greenwright/cmd/internal/config"
 	"github.com/greenwright/greenwright/jobs"
+	"github.com/greenwright/greenwright/jobs/policy"
 )
 
 func scripted(c *config.Config) { c.Models.Default = "anthropic/scripted" }
@@ -56,7 +57,10 @@ func TestEnds(t *testing.T) {
 		}, scripted, []string{"**not verified**", "still red", "🔴 exit 2 | 🔴 exit 2"}, 1},
 		{"protected path", "/agent fix", nil, []modeltest.Step{
 			modeltest.Do(write(".github/workflows/new.yml", "on: push\n")), modeltest.Do(finish("x")), modeltest.Do(finish("x")),
-		}, scripted, []string{"A person must decide", `".github/workflows/new.yml" is a protected path`, "change.patch"}, 0},
+		}, func(c *config.Config) {
+			scripted(c)
+			c.Policy.ProtectedChange = policy.ProtectedRefuse
+		}, []string{"A person must decide", `".github/workflows/new.yml" is a protected path`, "change.patch"}, 0},
 		{"credential", "/agent fix", nil, []modeltest.Step{
 			modeltest.Do(write("key.txt", "ghp_"+strings.Repeat("a1", 18)+"\n")), modeltest.Do(finish("x")), modeltest.Do(finish("x")),
 		}, scripted, []string{"looks like a GitHub token"}, 0},

@@ -106,3 +106,43 @@ func TestKilledWorker(t *testing.T) {
 		t.Logf("log:\n%s", w.log)
 	}
 }
+
+// TestStopOfADeadWorker: the request of a person ends a job within ten seconds
+// though its worker was killed a moment ago and its lease still holds (rule P2).
+func TestStopOfADeadWorker(t *testing.T) {
+	t.Parallel()
+	started, hang := make(chan struct{}), make(chan struct{})
+	defer close(hang)
+	w := prepare(t, project(), []modeltest.Step{func(modeltest.Request) modeltest.Reply {
+		close(started)
+		<-hang
+		return modeltest.Reply{Text: "nobody listens"}
+	}})
+	listen := freePort(t)
+	first := w.program(listen)
+	w.github.AddHook("http://" + listen + "/webhooks/github")
+	number, _ := w.issue("Adding is wrong", "", "/agent fix")
+	<-started
+	if err := first.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = first.Wait()
+	second := w.program(listen)
+	if _, err := w.repo.Comment(number, "maintainer", "/agent stop"); err != nil {
+		t.Fatal(err)
+	}
+	asked := time.Now()
+	w.awaitText(number, "stopped by maintainer")
+	took := time.Since(asked)
+	t.Logf("ended %s after it was asked", took.Round(100*time.Millisecond))
+	if took > 10*time.Second {
+		t.Errorf("it took %s", took)
+	}
+	if c := w.ours(number); len(c) != 1 || !strings.Contains(c[0].Body, "Stopped.") {
+		t.Errorf("comments: %+v", c)
+	}
+	_ = second.Process.Signal(os.Interrupt)
+	if err := second.Wait(); err != nil {
+		t.Errorf("the second ended with %v", err)
+	}
+}

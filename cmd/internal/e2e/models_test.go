@@ -51,7 +51,7 @@ func TestFallback(t *testing.T) {
 
 // TestModelAsksToWait: a service that takes nothing for longer than a worker
 // waits sends the job back to the queue, which is told in the thread; at the
-// time it asked for, the job goes on, with what was used counted.
+// time it asked for, the job goes on where it was, with what was used counted.
 func TestModelAsksToWait(t *testing.T) {
 	if testing.Short() {
 		t.Skip("waits for a minute")
@@ -63,7 +63,7 @@ func TestModelAsksToWait(t *testing.T) {
 	number, _ := w.issue("Adding is wrong", "add 2 3 gives -1.", "/agent fix")
 	waiting := w.awaitText(number, "takes no requests now; the job goes on by itself at")
 	begun := time.Now()
-	if !strings.Contains(waiting.Body, "**Queued**") {
+	if !strings.Contains(waiting.Body, "**Paused**") {
 		t.Errorf("the thread is told:\n%s", waiting.Body)
 	}
 	asked := len(w.model.Requests())
@@ -78,8 +78,8 @@ func TestModelAsksToWait(t *testing.T) {
 	if len(reports) != 1 || reports[0].State != jobs.Verified {
 		t.Fatalf("ended: %+v", reports)
 	}
-	if c := reports[0].Started.Carried; c == nil || c.Steps != 1 || c.Usage.Input != 1_000 {
-		t.Errorf("the first attempt's use is not counted: %+v", c)
+	if r := reports[0]; r.Resumed != 1 || r.Steps != 6 || r.Usage.Input != 6_000 {
+		t.Errorf("taken up %d times, %d steps, %d tokens; want once, and the step before the wait counted", r.Resumed, r.Steps, r.Usage.Input)
 	}
 }
 

