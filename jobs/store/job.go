@@ -95,11 +95,12 @@ func (s *Store) update(ctx context.Context, id jobs.JobID, lease *Lease, change 
 		if err != nil {
 			return rec, err
 		}
+		had := rec.State.Final()
 		if err := change(&rec); err != nil {
-			return rec, err
+			return rec, lease.unlessLost(ctx, err)
 		}
 		rec.UpdatedAt = s.now().UTC()
-		done, err := s.swap(ctx, rec, old, lease)
+		done, err := s.swap(ctx, rec, old, had, lease)
 		if done || err != nil {
 			return rec, err
 		}
@@ -113,8 +114,9 @@ const (
 	swapConflict = 0
 )
 
-// swap writes a record if it still is what was read; false when it is not.
-func (s *Store) swap(ctx context.Context, rec JobRecord, old []byte, lease *Lease) (bool, error) {
+// swap writes a record if it still is what was read; false when it is not. had
+// is whether the job had ended before.
+func (s *Store) swap(ctx context.Context, rec JobRecord, old []byte, had bool, lease *Lease) (bool, error) {
 	id := string(rec.Job.ID)
 	out, err := json.Marshal(rec)
 	if err != nil {
@@ -122,17 +124,12 @@ func (s *Store) swap(ctx context.Context, rec JobRecord, old []byte, lease *Leas
 	}
 	thread := rec.Job.Thread.Key()
 	keys := []string{key("job", id), liveKey, key("ended", thread), key("swapped", id), key("lease", id)}
-	owner, final := "", 0
+	owner := ""
 	if lease != nil {
 		keys[4], owner = lease.key, lease.owner
 	}
-	switch {
-	case rec.State.Final() && rec.Into != "":
-		final = 2
-	case rec.State.Final():
-		final = 1
-	}
-	n, err := s.scripts.swap.Run(ctx, s.redis, keys, id, old, out, int(jobRetention.Seconds()), owner, final, rec.CreatedAt.UnixMilli(), rand.Text()).Int()
+	live, last := bit(!rec.over()), bit(rec.State.Final() && !had && rec.Into == "")
+	n, err := s.scripts.swap.Run(ctx, s.redis, keys, id, old, out, int(jobRetention.Seconds()), owner, live, rec.CreatedAt.UnixMilli(), rand.Text(), last).Int()
 	switch {
 	case err != nil:
 		return false, unavailable("writing job "+id, err)
@@ -142,11 +139,23 @@ func (s *Store) swap(ctx context.Context, rec JobRecord, old []byte, lease *Leas
 	return n != swapConflict, nil
 }
 
+// over reports that nothing is left to do for the job: it has ended, and that
+// was told.
+func (r JobRecord) over() bool { return r.State.Final() && r.Untold == "" }
+
+func bit(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
 // swapLua replaces a record that is ARGV[2] still, if the lease is the
 // writer's: KEYS record, live jobs, last job of the thread that ended, mark of
 // the last write, lease; ARGV id, old, new, seconds to keep, owner of the lease
-// or empty, whether the job has ended (1, or 2 as a message to another), its
-// creation in milliseconds, mark of this write. The mark tells a write that
+// or empty, whether something is left to do for the job, its creation in
+// milliseconds, mark of this write, whether the job has just ended, other than
+// as a message to another. The mark tells a write that
 // the client sends again, because its answer was lost, from one of others. A
 // job that ends again keeps its place as the last.
 const swapLua = `
@@ -157,11 +166,12 @@ if redis.call('GET', KEYS[1]) ~= ARGV[2] then
 end
 redis.call('SET', KEYS[1], ARGV[3], 'EX', ARGV[4])
 redis.call('SET', KEYS[4], ARGV[8], 'EX', 60)
-if ARGV[6] == '0' then
+if ARGV[6] == '1' then
   redis.call('ZADD', KEYS[2], ARGV[7], ARGV[1])
-elseif redis.call('ZREM', KEYS[2], ARGV[1]) == 1 and ARGV[6] == '1' then
-  redis.call('SET', KEYS[3], ARGV[1], 'EX', ARGV[4])
+else
+  redis.call('ZREM', KEYS[2], ARGV[1])
 end
+if ARGV[9] == '1' then redis.call('SET', KEYS[3], ARGV[1], 'EX', ARGV[4]) end
 return 1`
 
 // MoveJob changes the state along the table of jobs.State.

@@ -71,6 +71,18 @@ func (l *Lease) Check(ctx context.Context) error {
 	return nil
 }
 
+// unlessLost is err, unless the lease is lost: then that is the reason, since
+// the record is as its new holder has made it.
+func (l *Lease) unlessLost(ctx context.Context, err error) error {
+	if l == nil {
+		return err
+	}
+	if lost := l.Check(ctx); errors.Is(lost, jobs.ErrLeaseLost) {
+		return lost
+	}
+	return err
+}
+
 // UpdateJob is Store.UpdateJob, refused with jobs.ErrLeaseLost in the same
 // step when the lease is no longer ours.
 func (l *Lease) UpdateJob(ctx context.Context, id jobs.JobID, change func(*JobRecord) error) (JobRecord, error) {

@@ -108,6 +108,25 @@ func TestNothingWithoutTheLease(t *testing.T) {
 	})
 }
 
+// TestRefusalWithoutTheLease: a change that the new holder's record does not
+// allow is refused since the lease is lost, and not for the record's sake.
+func TestRefusalWithoutTheLease(t *testing.T) {
+	onBoth(t, func(t *testing.T, srv server) {
+		s := open(t, srv, nil)
+		check(t, s.CreateJob(ctx, job("a")))
+		first := must(s.Acquire(ctx, "a", "worker-1", ttl))(t)
+		no := errors.New("no")
+		refuse := func(*store.JobRecord) error { return no }
+		if _, err := first.UpdateJob(ctx, "a", refuse); !errors.Is(err, no) {
+			t.Errorf("with the lease: %v, want the refusal", err)
+		}
+		srv.pass(ttl + 100*time.Millisecond)
+		if _, err := first.UpdateJob(ctx, "a", refuse); !errors.Is(err, jobs.ErrLeaseLost) {
+			t.Errorf("without the lease: %v, want jobs.ErrLeaseLost", err)
+		}
+	})
+}
+
 func TestOneOfManyGetsTheLease(t *testing.T) {
 	onBoth(t, func(t *testing.T, srv server) {
 		s := open(t, srv, nil)

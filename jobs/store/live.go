@@ -24,7 +24,8 @@ const (
 	recentKey = "greenwright:jobs:recent"
 )
 
-// Live lists the jobs that have not ended, oldest first.
+// Live lists the jobs that have not ended, or whose end is not told yet, oldest
+// first.
 func (s *Store) Live(ctx context.Context) ([]JobRecord, error) {
 	ids, err := s.redis.ZRange(ctx, liveKey, 0, -1).Result()
 	if err != nil {
@@ -36,7 +37,7 @@ func (s *Store) Live(ctx context.Context) ([]JobRecord, error) {
 	}
 	live := recs[:0]
 	for _, rec := range recs {
-		if rec.State.Final() {
+		if rec.over() {
 			gone = append(gone, string(rec.Job.ID))
 			continue
 		}
@@ -122,7 +123,7 @@ func (s *Store) index(ctx context.Context, recs []JobRecord) (int, error) {
 	var added []*redis.IntCmd
 	for _, rec := range recs {
 		z := redis.Z{Score: float64(rec.CreatedAt.UnixMilli()), Member: string(rec.Job.ID)}
-		if !rec.State.Final() {
+		if !rec.over() {
 			added = append(added, pipe.ZAdd(ctx, liveKey, z))
 		}
 		pipe.ZAddNX(ctx, key("threadjobs", rec.Job.Thread.Key()), z)

@@ -187,3 +187,27 @@ func TestSwapsOfTheSameRecordDoNotMeet(t *testing.T) {
 		}
 	})
 }
+
+// A job whose end is not told yet is live until it is, and its thread's last
+// job from the beginning of that: what is told late takes no other's place.
+func TestUntoldIsLive(t *testing.T) {
+	onBoth(t, func(t *testing.T, srv server) {
+		s := open(t, srv, nil)
+		end := func(id, untold string) {
+			check(t, s.CreateJob(ctx, job(id)))
+			must(s.MoveJob(ctx, jobs.JobID(id), jobs.Failed, "x", func(r *store.JobRecord) { r.Untold = untold }))(t)
+		}
+		end("a", "It failed.")
+		if live := must(s.Live(ctx))(t); len(live) != 1 || live[0].Job.ID != "a" {
+			t.Errorf("live: %+v", live)
+		}
+		end("b", "")
+		must(s.UpdateJob(ctx, "a", func(r *store.JobRecord) error { r.Untold = ""; return nil }))(t)
+		if live := must(s.Live(ctx))(t); len(live) != 0 {
+			t.Errorf("live after all is told: %+v", live)
+		}
+		if last := must(s.LastJob(ctx, thread))(t); last.Job.ID != "b" {
+			t.Errorf("the last job is %s", last.Job.ID)
+		}
+	})
+}
