@@ -183,6 +183,11 @@ func (s *session) suspend(ctx context.Context) error {
 	if s.awaited == nil {
 		return errors.New("suspended without a question")
 	}
+	if s.awaited.Kind == jobs.ApproveChange && s.diff != "" { // rule O6, whatever becomes of the question
+		if err := s.cfg.Archive.Save(context.WithoutCancel(ctx), s.ctl.Run, patchName, s.redacted([]byte(s.diff))); err != nil {
+			s.log.Warn("change could not be kept", "error", err)
+		}
+	}
 	if s.state != jobs.AwaitingApproval {
 		s.pause(ctx, jobs.AwaitingApproval, fmt.Sprintf("waits for approval %s: %s", s.awaited.ID, s.awaited.Reason))
 	}

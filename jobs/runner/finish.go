@@ -59,6 +59,9 @@ func numberOf(line []byte) uint64 {
 // be told yet is told when the queue comes back to the job.
 func (w *Worker) finish(ctx context.Context, lease *store.Lease, job jobs.Job, res Result, say teller) error {
 	ctx = context.WithoutCancel(ctx)
+	if err := lease.Check(ctx); errors.Is(err, jobs.ErrLeaseLost) {
+		return err // the archive and the reservations are the new holder's
+	}
 	if err := w.archive(ctx, res.Report.Run); err != nil {
 		w.Log.Error("journal could not be archived", "job_id", job.ID, "error", err)
 	}
@@ -215,7 +218,7 @@ func (w *Worker) endJournal(ctx context.Context, lease *store.Lease, rec store.J
 	}
 	writer := journal.ContinueWriter(rec.Run, records, lease.Journal(rec.Run), w.Now, w.Runner.cfg.Redact)
 	if len(report.Calls) > 0 { // rule O6
-		note := journal.Note{Kind: journal.NoteNotice, Text: fmt.Sprintf("the files as run %s left them are kept; the command `continue` goes on from there", rec.Run)}
+		note := journal.Note{Kind: journal.NoteNotice, Text: fmt.Sprintf(keptNote, rec.Run)}
 		if err := writer.Append(ctx, journal.TypeNote, note); err != nil {
 			return report, err
 		}

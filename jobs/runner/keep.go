@@ -37,6 +37,9 @@ func (s *session) keep(ctx context.Context, id string) error {
 	if err != nil {
 		return fmt.Errorf("packing state %s: %w", id, err)
 	}
+	if err := s.overtaken(ctx); err != nil {
+		return err
+	}
 	if len(kept.Pack) > 0 {
 		if err := s.cfg.Archive.Save(ctx, s.ctl.Run, journal.SnapPack(id), kept.Pack); err != nil {
 			return err

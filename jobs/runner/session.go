@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/greenwright/greenwright/sandbox/layout"
@@ -97,6 +98,9 @@ func (r *Runner) newSession(job jobs.Job, ctl Control) *session {
 	s.records = journal.ContinueWriter(ctl.Run, ctl.Past, ctl.Journal, r.cfg.Now, r.cfg.Redact)
 	s.status = &board{watch: ctl.Watch, begun: s.begun, now: r.cfg.Now, status: progress.Status{Job: job, Run: ctl.Run, State: jobs.Queued}}
 	s.dir = filepath.Join(r.cfg.RunsDir, string(ctl.Run))
+	if ctl.Token > 0 { // what a worker before this one had may not be gone yet
+		s.dir += "-" + strconv.FormatInt(ctl.Token, 10)
+	}
 	return s
 }
 
@@ -174,11 +178,26 @@ func (s *session) archive(ctx context.Context) {
 	}
 	lines, err := journal.Lines(s.records.Records())
 	if err == nil {
+		err = s.overtaken(ctx) // whose successor's journal is longer
+	}
+	if err == nil {
 		err = s.cfg.Archive.Put(ctx, s.ctl.Run, lines)
 	}
 	if err != nil {
 		s.log.Warn("journal so far could not be archived", "error", err)
 	}
+}
+
+// overtaken is jobs.ErrLeaseLost when the run is another worker's by now: asked
+// before anything is put into the bucket.
+func (s *session) overtaken(ctx context.Context) error {
+	if s.ctl.Fence == nil {
+		return nil
+	}
+	if err := s.ctl.Fence(ctx); errors.Is(err, jobs.ErrLeaseLost) {
+		return err
+	}
+	return nil // a Redis that does not answer is the journal's to tell
 }
 
 // note records something worth telling, once.
@@ -241,6 +260,9 @@ func resultOf(job jobs.Job, report journal.Report) Result {
 	}
 }
 
+// keptNote says where the work of a run is that ends without a room.
+const keptNote = "the files as run %s left them are kept; the command `continue` goes on from there"
+
 // patchName is the artifact that keeps an unpublished change.
 const patchName = "change.patch"
 
@@ -253,7 +275,13 @@ func (s *session) salvage(ctx context.Context, e *ending) error {
 		s.diff = s.lastDiff(ctx)
 	}
 	if s.diff == "" {
-		return nil
+		if len(s.past.snaps) == 0 || s.work != nil {
+			return nil
+		}
+		return s.note(ctx, journal.NoteNotice, keptNote, s.ctl.Run)
+	}
+	if err := s.overtaken(ctx); err != nil {
+		return err
 	}
 	if err := s.cfg.Archive.Save(ctx, s.ctl.Run, patchName, s.redacted([]byte(s.diff))); err != nil {
 		return err

@@ -254,6 +254,11 @@ func (s *session) takeUp(ctx context.Context, w worker, o agent.Outcome, last bo
 		}
 		return true, s.noChange(w, o)
 	}
+	if endsWork(o.State) { // rule B2: it stops with what is good, and says so
+		if err := s.note(ctx, journal.NoteNotice, "the model stopped before it was done: %s", o.Reason); err != nil {
+			return false, err
+		}
+	}
 	if faults := publish.Inspect(s.cfg.Policy, s.change, s.diff); len(faults) > 0 {
 		if err := s.approvedChange(ctx, faults); err != nil {
 			return true, err

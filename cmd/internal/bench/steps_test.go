@@ -36,7 +36,8 @@ const (
 const stepTarget = 5 * time.Millisecond
 
 // BenchmarkSteps is what one step takes besides the model and the command:
-// tools, tree hashes, snapshots, window, journal. It is measured from a reply to the next
+// tools, tree hashes, snapshots and their packs in the bucket, checkpoints,
+// window, journal. It is measured from a reply to the next
 // request, early and late in a run of 300 steps.
 func BenchmarkSteps(b *testing.B) {
 	for range b.N {
@@ -52,6 +53,7 @@ func BenchmarkSteps(b *testing.B) {
 		b.ReportMetric(early.median, "ms/early-step")
 		b.ReportMetric(late.median, "ms/late-step")
 		b.ReportMetric(spread(w.took).p95, "ms/p95-step")
+		b.ReportMetric(spread(w.changing()).median, "ms/changing-step")
 		b.ReportMetric(late.median/early.median, "late-to-early")
 		b.ReportMetric(spread(w.took).median/(float64(stepTarget)/1e6), "to-target")
 		b.ReportMetric(float64(after.HeapAlloc-min(before.HeapAlloc, after.HeapAlloc))/(1<<20), "MB/run")
@@ -73,6 +75,7 @@ type workshop struct {
 	ws    *git.Workspace
 	files *workspace.Workspace
 	snaps *git.Snapshots
+	kept  *journal.Archive
 	log   *journal.Writer
 	took  []time.Duration
 	left  time.Time // when the last reply was given
@@ -122,7 +125,10 @@ func newWorkshop(b *testing.B) *workshop {
 	if w.snaps, err = w.ws.Snapshots(b.Context(), git.SnapshotOptions{Dir: filepath.Join(b.TempDir(), "snapshots")}); err != nil {
 		b.Fatal(err)
 	}
-	b.Cleanup(func() { _, _, _ = w.snaps.Close(), w.files.Close(), w.ws.Close() })
+	if w.kept, err = journal.OpenArchive(b.Context(), b.TempDir()); err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() { _, _, _, _ = w.snaps.Close(), w.files.Close(), w.ws.Close(), w.kept.Close() })
 	sink, err := journal.Folder{Dir: b.TempDir()}.NewFileSink("bench")
 	if err != nil {
 		b.Fatal(err)
@@ -135,7 +141,7 @@ func newWorkshop(b *testing.B) *workshop {
 func (w *workshop) run(b *testing.B) {
 	b.Helper()
 	a, err := agent.New(agent.Config{
-		Model: w, Recorder: w, Tree: w.ws, Differ: w, Snapshots: w.snaps,
+		Model: w, Recorder: w, Tree: w.ws, Differ: w, Snapshots: w, Memory: map[string]tool.Keeper{"files": w.files},
 		Tools: toolbox.New(toolbox.Parts{Workspace: w.files, Executor: w, Differ: w}),
 	})
 	if err != nil {
@@ -149,6 +155,34 @@ func (w *workshop) run(b *testing.B) {
 	if len(w.took) != stepCount+1 {
 		b.Fatalf("%d steps were timed", len(w.took))
 	}
+}
+
+// Take makes it the snapshotter, as a run has it: what is kept is in the bucket
+// before it is named.
+func (w *workshop) Take(ctx context.Context, label string) (string, error) {
+	id, err := w.snaps.Take(ctx, label)
+	if err != nil {
+		return "", err
+	}
+	kept, err := w.snaps.Export(ctx, id)
+	if err != nil {
+		return "", err
+	}
+	if err := w.kept.Save(ctx, "bench", journal.SnapPack(id), kept.Pack); err != nil {
+		return "", err
+	}
+	return id, w.kept.Save(ctx, "bench", journal.SnapManifest(id), kept.Manifest)
+}
+
+// changing are the steps that changed a file.
+func (w *workshop) changing() []time.Duration {
+	var out []time.Duration
+	for i, d := range w.took {
+		if i%3 == 1 {
+			out = append(out, d)
+		}
+	}
+	return out
 }
 
 // Name and Complete make it the model.
