@@ -11,6 +11,7 @@ import (
 	"github.com/greenwright/greenwright/jobs"
 	"github.com/greenwright/greenwright/jobs/journal"
 	"github.com/greenwright/greenwright/jobs/store"
+	"github.com/greenwright/greenwright/vcs"
 )
 
 func code(s string) string { return journal.Code(s) }
@@ -34,17 +35,17 @@ func (c *Control) decide(ctx context.Context, r Request, d jobs.Decision) (Answe
 	if err != nil {
 		return Answer{}, err
 	}
-	id, why, answer := pick(all, r.Text, d)
+	id, why, answer := pick(all, r, d)
 	if answer != nil {
 		return *answer, nil
 	}
-	if d == jobs.Approved && c.cfg.SecondPerson && rec.Job.Requester.Is(r.By) { // rule A8
+	if d == jobs.Approved && c.cfg.SecondPerson && same(rec.Job.Requester, r.By) { // rule A8
 		return refused("Not approved: who asked for the job may not approve it here (policy.second_person)."), nil
 	}
 	a, err := c.cfg.Store.Decide(ctx, rec.Job.ID, id, d, r.By, why, c.cfg.Now())
 	switch {
 	case errors.Is(err, store.ErrDecided):
-		if a.Decision == d && (a.By == r.By || a.By.Is(r.By)) { // the same answer again
+		if saidSo(a, r, d) {
 			break
 		}
 		return refused("Approval %s was %s already by %s.", code(id), a.Decision, code(a.By.Login)), nil
@@ -64,8 +65,8 @@ func (c *Control) goesOn(ctx context.Context, rec store.JobRecord) error {
 
 // pick finds which approval is meant: the one that is named, else the only one
 // that waits. Nothing is approved in place of one that is named and not there.
-func pick(all []jobs.Approval, text string, d jobs.Decision) (id, why string, answer *Answer) {
-	word, rest := firstWord(text)
+func pick(all []jobs.Approval, r Request, d jobs.Decision) (id, why string, answer *Answer) {
+	word, rest := firstWord(r.Text)
 	var waiting []string
 	for _, a := range all {
 		if a.ID == word {
@@ -77,6 +78,9 @@ func pick(all []jobs.Approval, text string, d jobs.Decision) (id, why string, an
 	}
 	switch len(waiting) {
 	case 0:
+		if n := len(all); n > 0 && !named.MatchString(word) && saidSo(all[n-1], r, d) {
+			return all[n-1].ID, "", nil
+		}
 		a := refused("Nothing waits for an approval in this thread.")
 		return "", "", &a
 	case 1:
@@ -84,11 +88,21 @@ func pick(all []jobs.Approval, text string, d jobs.Decision) (id, why string, an
 			a := refused("There is no approval %s; %s waits.", code(word), code(waiting[0]))
 			return "", "", &a
 		}
-		return waiting[0], strings.TrimSpace(text), nil
+		return waiting[0], strings.TrimSpace(r.Text), nil
 	}
 	a := refused("Several things wait for an approval: name one of %s.", strings.Join(waiting, ", "))
 	return "", "", &a
 }
+
+// saidSo reports whether somebody gives the answer again that he gave: a request
+// that comes twice is no quarrel.
+func saidSo(a jobs.Approval, r Request, d jobs.Decision) bool {
+	return a.Decision == d && same(a.By, r.By)
+}
+
+// same reports whether two are one person: an operator has no account, and is
+// known by the name.
+func same(a, b vcs.Actor) bool { return a == b || a.Is(b) }
 
 // named is a word that can only be meant as the id of an approval.
 var named = regexp.MustCompile(`^#?[0-9]+$`)

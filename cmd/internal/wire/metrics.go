@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"context"
 	"net/http"
 	"time"
 
@@ -10,6 +11,7 @@ import (
 
 	"github.com/greenwright/greenwright/agent/model"
 	"github.com/greenwright/greenwright/jobs"
+	"github.com/greenwright/greenwright/jobs/store"
 )
 
 // metrics are the program's own figures. Labels are from closed sets.
@@ -68,4 +70,59 @@ func (m *metrics) failed(driver, class string) { m.asked.WithLabelValues(driver,
 
 func (m *metrics) handler() http.Handler {
 	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{})
+}
+
+// queues are those whose age is told.
+var queues = []string{"events", "runs"}
+
+// gauge reads figures from Redis when they are asked for: they are the same
+// whichever process is asked. Where Redis does not answer there are none.
+type gauge struct {
+	oldest func(context.Context) (map[string]time.Duration, error)
+	live   func(context.Context) (int, error)
+
+	age, runs *prometheus.Desc
+}
+
+// scrapeLimit bounds the questions to Redis of one scrape.
+const scrapeLimit = 2 * time.Second
+
+// watch adds the figures that Redis has.
+func (m *metrics) watch(oldest func(context.Context) (map[string]time.Duration, error), live func(context.Context) (int, error)) {
+	m.registry.MustRegister(&gauge{
+		oldest: oldest, live: live,
+		age:  prometheus.NewDesc("greenwright_queue_oldest_seconds", "Age of the task that has waited longest in a queue; 0 when none waits.", []string{"queue"}, nil),
+		runs: prometheus.NewDesc("greenwright_runs_live", "Runs that have begun and not ended, whether or not a worker has them in hand.", nil, nil),
+	})
+}
+
+// Describe implements prometheus.Collector.
+func (g *gauge) Describe(ch chan<- *prometheus.Desc) { ch <- g.age; ch <- g.runs }
+
+// Collect implements prometheus.Collector.
+func (g *gauge) Collect(ch chan<- prometheus.Metric) {
+	ctx, cancel := context.WithTimeout(context.Background(), scrapeLimit) //nolint:forbidigo // a collector gets no context
+	defer cancel()
+	if ages, err := g.oldest(ctx); err == nil {
+		for _, queue := range queues {
+			ch <- prometheus.MustNewConstMetric(g.age, prometheus.GaugeValue, ages[queue].Seconds(), queue)
+		}
+	}
+	if n, err := g.live(ctx); err == nil {
+		ch <- prometheus.MustNewConstMetric(g.runs, prometheus.GaugeValue, float64(n))
+	}
+}
+
+// begun counts the runs that live.
+func begun(records *store.Store) func(context.Context) (int, error) {
+	return func(ctx context.Context) (int, error) {
+		live, err := records.Live(ctx)
+		n := 0
+		for _, rec := range live {
+			if rec.Run != "" && !rec.State.Final() {
+				n++
+			}
+		}
+		return n, err
+	}
 }

@@ -82,7 +82,7 @@ func rules(cfg config.Config, self vcs.Actor) trigger.Rules {
 }
 
 // makeRunner joins what a run needs.
-func makeRunner(cfg config.Config, d dirs, archive *journal.Archive, driver sandbox.Driver, forges map[vcs.ForgeName]vcs.Forge, m *models, version string, log *slog.Logger) (*runner.Runner, error) {
+func makeRunner(cfg config.Config, d dirs, archive *journal.Archive, driver sandbox.Driver, forges map[vcs.ForgeName]vcs.Forge, m *models, version string, log *slog.Logger, now func() time.Time) (*runner.Runner, error) {
 	mirrors, err := git.New(git.Config{Dir: d.mirrors}, log)
 	if err != nil {
 		return nil, fmt.Errorf("opening the mirrors: %w", err)
@@ -102,7 +102,7 @@ func makeRunner(cfg config.Config, d dirs, archive *journal.Archive, driver sand
 	return runner.New(runner.Config{
 		Forges: forges, Git: mirrors, Sandbox: driver,
 		Box: box, Egress: cfg.Sandbox.Egress, Resolver: cfg.Sandbox.Resolver, Images: store, Image: cfg.Sandbox.Image, AllowedImages: cfg.Sandbox.Images,
-		Models: m, Model: cfg.Models.Default, Roles: runner.RoleModels(cfg.Models.Roles), Policy: cfg.Policy, Limits: cfg.Limits.Agent(),
-		RunsDir: d.runs, Redact: kept.Bytes, Archive: archive, BranchPrefix: cfg.BranchPrefix, Version: version, Log: log, Now: time.Now,
+		Models: m, Model: cfg.Models.Default, Roles: runner.RoleModels(cfg.Models.Roles), Policy: cfg.Policy, Limits: cfg.Limits.Agent(), Ceilings: cfg.Budgets.Ceilings(),
+		RunsDir: d.runs, Redact: kept.Bytes, Archive: archive, BranchPrefix: cfg.BranchPrefix, Version: version, Log: log, Now: now,
 	}), nil
 }

@@ -80,7 +80,7 @@ func Run(ctx context.Context, cfg config.Config, opts RunOptions, version string
 		return RunResult{}, err
 	}
 	defer archive.close()
-	run, err := makeRunner(cfg, d, archive.Archive, box, map[vcs.ForgeName]vcs.Forge{vcs.Local: forge}, m, version, log)
+	run, err := makeRunner(cfg, d, archive.Archive, box, map[vcs.ForgeName]vcs.Forge{vcs.Local: forge}, m, version, log, time.Now)
 	if err != nil {
 		return RunResult{}, err
 	}

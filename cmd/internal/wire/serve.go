@@ -55,6 +55,7 @@ type server struct {
 	// archive is nil in a receiver.
 	archive *archive
 
+	now      func() time.Time
 	pace     runner.Pace
 	journals func(journal.Sink) journal.Sink
 }
@@ -72,7 +73,7 @@ func Serve(ctx context.Context, cfg config.Config, role Role, version string, lo
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(gcPercent)
 	}
-	s := &server{cfg: cfg, role: role, version: version, log: log, metrics: newMetrics()}
+	s := &server{cfg: cfg, role: role, version: version, log: log, metrics: newMetrics(), now: time.Now}
 	for _, o := range opts {
 		o(s)
 	}
@@ -106,11 +107,12 @@ func (s *server) openRedis(ctx context.Context) (closeAll func(), died <-chan er
 		s.redis, stop, died = embedded.URL, embedded.Close, embedded.Done()
 	}
 	if s.client, err = queue.Open(s.redis); err == nil {
-		s.store, err = store.Open(s.redis, time.Now)
+		s.store, err = store.Open(s.redis, s.now)
 	}
 	if err != nil {
 		return nil, nil, errors.Join(err, stop())
 	}
+	s.metrics.watch(s.client.Oldest, begun(s.store))
 	if err := s.client.Ping(ctx); err != nil {
 		s.log.Error("redis does not answer: check GREENWRIGHT_REDIS_URL; until it does, deliveries get 503 and no job runs", "error", err)
 	}
@@ -219,7 +221,7 @@ func (s *server) worker(ctx context.Context, m *models) (work func(context.Conte
 		return nil, fmt.Errorf("no job can run: %w", err)
 	}
 	forges := map[vcs.ForgeName]vcs.Forge{vcs.GitHub: s.forge}
-	run, err := makeRunner(s.cfg, s.dirs, s.archive.Archive, box, forges, m, s.version, s.log)
+	run, err := makeRunner(s.cfg, s.dirs, s.archive.Archive, box, forges, m, s.version, s.log, s.now)
 	if err != nil {
 		return nil, err
 	}

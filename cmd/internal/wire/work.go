@@ -27,22 +27,22 @@ type crew struct {
 // newCrew joins runner, records and queue.
 func (s *server) newCrew(run *runner.Runner, forges map[vcs.ForgeName]vcs.Forge) crew {
 	c := crew{worker: &runner.Worker{
-		ID: workerID(), Runner: run, Store: s.store, Fairness: s.cfg.Jobs.Fairness(), Pace: s.pace, Journals: s.journals, Wake: s.client.Wake, Draining: queue.Draining, Ended: s.metrics.ended, Log: s.log, Now: time.Now,
+		ID: workerID(), Runner: run, Store: s.store, Fairness: s.cfg.Jobs.Fairness(), Pace: s.pace, Journals: s.journals, Wake: s.client.Wake, Draining: queue.Draining, Ended: s.metrics.ended, Log: s.log, Now: s.now,
 	}}
 	c.control = control.New(control.Config{
-		Store: s.store, End: c.worker.End, Enqueue: s.client.EnqueueAgain, SecondPerson: s.cfg.Policy.SecondPerson, Now: time.Now,
+		Store: s.store, End: c.worker.End, Enqueue: s.client.EnqueueAgain, SecondPerson: s.cfg.Policy.SecondPerson, Now: s.now,
 		Budget: threadBudget(s.cfg, s.store),
 		Start:  func(ctx context.Context, job jobs.Job) error { return c.dispatcher.Start(ctx, job) },
 	})
 	c.dispatcher = dispatch.New(dispatch.Config{
-		Forges: forges, Store: s.store, Queue: s.client, Control: c.control.Do, Workers: s.cfg.Jobs.Concurrency, Log: s.log, Now: time.Now,
+		Forges: forges, Store: s.store, Queue: s.client, Control: c.control.Do, Workers: s.cfg.Jobs.Concurrency, Log: s.log, Now: s.now,
 		Rules: func(ctx context.Context, _ vcs.ForgeName) (trigger.Rules, error) {
 			self, err := s.askSelf(ctx)
 			return rules(s.cfg, self), err
 		},
 	})
 	c.worker.Next = c.dispatcher.Next
-	c.reconciler = &runner.Reconciler{Worker: c.worker, Queue: s.client, Start: c.dispatcher.Start, Log: s.log, Now: time.Now}
+	c.reconciler = &runner.Reconciler{Worker: c.worker, Queue: s.client, Start: c.dispatcher.Start, Log: s.log, Now: s.now}
 	return c
 }
 

@@ -1,0 +1,111 @@
+package wire
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/greenwright/greenwright/jobs"
+	"github.com/greenwright/greenwright/jobs/store"
+	"github.com/greenwright/greenwright/vcs"
+)
+
+// find is the record of a job that is named by its id or its run's; nil for a
+// run that only the archive knows. vcs.ErrNotFound for neither.
+func (r *Runs) find(ctx context.Context, name string) (*store.JobRecord, jobs.RunID, error) {
+	rec, redisErr := r.recordOf(ctx, name)
+	if rec != nil {
+		return rec, rec.Run, nil
+	}
+	_, err := r.archive.Journal(ctx, jobs.RunID(name))
+	switch {
+	case err == nil:
+		return nil, jobs.RunID(name), nil
+	case !errors.Is(err, vcs.ErrNotFound) && !errors.Is(err, vcs.ErrInvalid):
+		return nil, "", err
+	case redisErr != nil:
+		return nil, "", fmt.Errorf("%q is no run in %s, and %w", name, r.archive.place, redisErr)
+	}
+	return nil, "", fmt.Errorf("%w: %q is neither a job nor a run", vcs.ErrNotFound, name)
+}
+
+// recordOf looks in Redis: nil without an error where it has no such record.
+func (r *Runs) recordOf(ctx context.Context, name string) (*store.JobRecord, error) {
+	st, err := r.records(ctx)
+	if err != nil {
+		return nil, err
+	}
+	rec, err := st.Job(ctx, jobs.JobID(name))
+	if err == nil {
+		return &rec, nil
+	}
+	if !errors.Is(err, store.ErrNotFound) {
+		return nil, err
+	}
+	live, err := st.Live(ctx)
+	if err != nil {
+		return nil, err
+	}
+	recent, err := st.Recent(ctx, listAll)
+	if err != nil {
+		return nil, err
+	}
+	for _, rec := range append(live, recent...) {
+		if string(rec.Run) == name {
+			return &rec, nil
+		}
+	}
+	return nil, nil //nolint:nilnil // there is none
+}
+
+// lines are a run's journal: what Redis has, and in front of it what only the
+// archive has.
+func (r *Runs) lines(ctx context.Context, run jobs.RunID) ([][]byte, error) {
+	var live [][]byte
+	if st, err := r.records(ctx); err == nil {
+		if live, err = st.JournalLines(ctx, run); err != nil {
+			return nil, err
+		}
+	}
+	if len(live) > 0 && seqOf(live[0]) == 1 {
+		return live, nil
+	}
+	content, err := r.archive.Journal(ctx, run)
+	if err != nil && (len(live) == 0 || !errors.Is(err, vcs.ErrNotFound)) {
+		return nil, err
+	}
+	all := splitLines(content)
+	last := uint64(0)
+	if len(all) > 0 {
+		last = seqOf(all[len(all)-1])
+	}
+	for _, line := range live {
+		if seqOf(line) > last {
+			all = append(all, line)
+		}
+	}
+	return all, nil
+}
+
+func splitLines(content []byte) [][]byte {
+	var out [][]byte
+	for line := range bytes.Lines(content) {
+		if line = bytes.TrimSuffix(line, []byte{'\n'}); len(line) > 0 {
+			out = append(out, line)
+		}
+	}
+	return out
+}
+
+// seqOf is a record's place in its journal, 0 for what is none.
+func seqOf(line []byte) uint64 {
+	var r struct {
+		Seq uint64 `json:"seq"`
+	}
+	if json.Unmarshal(line, &r) != nil {
+		return 0
+	}
+	return r.Seq
+}
