@@ -51,6 +51,7 @@ bench: setup build ## the figures of docs/performance.md, as ratios of one run
 	GREENWRIGHT_BENCH_BINARY=$(CURDIR)/$(BIN)/greenwright $(GO) test -run '^$$' -bench . -benchtime 1x -timeout 30m ./cmd/internal/bench
 	$(GO) test -run '^$$' -bench . -benchtime 5x -timeout 30m ./vcs/git
 	$(GO) test -run '^$$' -bench . ./webhook
+	$(GO) test -run '^$$' -bench . ./jobs/store
 	$(GO) test -run '^$$' -bench Recall -benchtime 1x ./agent/outline
 
 clean: ## remove what make built
