@@ -16,7 +16,11 @@ func (r *run) record(ctx context.Context, e Entry) error {
 	if r.agent.cfg.Recorder == nil {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordTimeout)
+	limit := recordTimeout
+	if ctx.Err() != nil {
+		limit = lastRecordTimeout
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit)
 	defer cancel()
 	if err := r.agent.cfg.Recorder.Record(ctx, e); err != nil {
 		return fmt.Errorf("recording %s: %w", e.Kind, err)

@@ -16,8 +16,10 @@ const (
 	// lastStepGrace is how long the last step, the one without tools, may
 	// take beyond the wall clock.
 	lastStepGrace = 2 * time.Minute
-	// recordTimeout is how long one record may take once the run is canceled.
-	recordTimeout = 10 * time.Second
+	// recordTimeout is how long one record may take: the journal itself has
+	// patience with its store. lastRecordTimeout is that once the run is canceled.
+	recordTimeout     = time.Minute
+	lastRecordTimeout = 10 * time.Second
 	// maxNudges is how many replies without a call are answered (RUNTIME 1.2).
 	maxNudges = 2
 	// maxEmpty is how often a request is sent again as it is because the reply

@@ -3,6 +3,7 @@ package jobs
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 )
 
@@ -32,6 +33,12 @@ var (
 	// ErrShutdown: this worker is shutting down.
 	ErrShutdown = errors.New("worker is shutting down")
 )
+
+// GapError is a journal that has lost its end: a Redis that does not sync every
+// write came back without it, and with the lease.
+type GapError struct{ Have uint64 } // the last record that is there
+
+func (e *GapError) Error() string { return fmt.Sprintf("the journal ends at record %d", e.Have) }
 
 // ClassError gives an error a class and, for Retryable, the earliest time.
 type ClassError struct {

@@ -37,7 +37,7 @@ var ErrTransition = errors.New("state transition not allowed")
 // next lists what may follow a state besides what may follow any.
 var next = map[State][]State{
 	Queued:           {Preparing},
-	Preparing:        {Baseline, Working},
+	Preparing:        {Baseline, Working, NoChange},
 	Baseline:         {Working, NoChange},
 	Working:          {Verifying, Answered, NoChange, AwaitingApproval},
 	Verifying:        {Publishing, Working, NoChange, AwaitingApproval},

@@ -11,7 +11,7 @@ import (
 // not here is refused.
 var allowed = map[jobs.State][]jobs.State{
 	jobs.Queued:           {jobs.Paused},
-	jobs.Preparing:        {jobs.Baseline, jobs.Working, jobs.Paused},
+	jobs.Preparing:        {jobs.Baseline, jobs.Working, jobs.NoChange, jobs.Paused},
 	jobs.Baseline:         {jobs.Working, jobs.NoChange, jobs.Paused},
 	jobs.Working:          {jobs.Verifying, jobs.Answered, jobs.NoChange, jobs.Paused, jobs.AwaitingApproval},
 	jobs.Verifying:        {jobs.Publishing, jobs.Working, jobs.NoChange, jobs.Paused, jobs.AwaitingApproval},

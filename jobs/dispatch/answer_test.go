@@ -1,6 +1,7 @@
 package dispatch_test
 
 import (
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -250,5 +251,33 @@ func TestStopStartsWhatWaits(t *testing.T) {
 	}
 	if marker := progress.Marker(first.Job.ID); !strings.Contains(strings.Join(w.ours(pr.Thread), ""), marker) {
 		t.Errorf("the end is not in the job's own comment: %q", w.ours(pr.Thread))
+	}
+}
+
+// An end that the forge refuses for good is not told again and again.
+func TestAnEndThatCannotBeTold(t *testing.T) {
+	w := newWorld(t)
+	thread := w.issue()
+	w.handle(w.says(w.writer, thread, "/agent fix"))
+	rec := w.holder(thread)
+	w.srv.Fail(vcstest.Failure{Path: "/comments", Status: 403, Body: `{"message":"Resource not accessible by integration"}`, Times: -1})
+	check(t, w.worker.End(ctx, rec.Job.ID, jobs.Failed, "x", "worker"))
+	if got := must(w.store.Job(ctx, rec.Job.ID)); got.State != jobs.Failed || got.Untold != "" {
+		t.Errorf("record is %+v, want an end that nobody waits to tell", got)
+	}
+	if live := must(w.store.Live(ctx)); len(live) != 0 {
+		t.Errorf("live: %+v", live)
+	}
+}
+
+// What went wrong inside is for the log.
+func TestALostJobTellsNothingOfTheWorker(t *testing.T) {
+	w := newWorld(t)
+	thread := w.issue()
+	w.handle(w.says(w.writer, thread, "/agent fix"))
+	w.worker.Lost(ctx, w.holder(thread).Job.ID, errors.New("open /var/lib/secret: dial tcp 10.1.2.3:6379"))
+	w.told(thread, "given up: something went wrong on the worker")
+	if text := strings.Join(w.ours(thread), ""); strings.Contains(text, "10.1.2.3") || strings.Contains(text, "/var/lib") {
+		t.Errorf("the thread is told: %s", text)
 	}
 }

@@ -97,8 +97,8 @@ func (h *handling) live(ctx context.Context, id jobs.JobID) (bool, error) {
 	if err != nil || rec.State.Final() {
 		return false, err
 	}
-	if rec.State == jobs.AwaitingApproval || rec.State == jobs.Paused {
-		return true, nil // nobody holds it, and it goes on
+	if rec.Attempts > 0 {
+		return true, nil // it was begun: if nobody holds it, whoever looks after jobs goes on with it
 	}
 	for _, is := range []func(context.Context, jobs.JobID) (bool, error){h.cfg.Store.Held, h.cfg.Queue.JobWaiting, h.cfg.Store.Fresh} {
 		if yes, err := is(ctx, id); yes || err != nil {

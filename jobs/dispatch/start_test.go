@@ -3,6 +3,7 @@ package dispatch_test
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -341,5 +342,31 @@ func TestJobThatWaitsSaysSo(t *testing.T) {
 	w.handle(ev)
 	if got := w.ours(second); len(got) != 1 {
 		t.Errorf("comments: %q", got)
+	}
+}
+
+// A job that was begun and that nobody holds at the moment is not gone: whoever
+// looks after jobs goes on with it, and a comment meanwhile is a message to it.
+func TestLostJobKeepsItsThread(t *testing.T) {
+	w := newWorld(t)
+	thread := w.issue()
+	w.handle(w.says(w.writer, thread, "/agent fix"))
+	lost := w.holder(thread)
+	must(w.store.UpdateJob(ctx, lost.Job.ID, func(r *store.JobRecord) error {
+		r.State, r.Attempts = jobs.Working, 1
+		return nil
+	}))
+	w.redis.FastForward(time.Hour) // no lease, no claim that is fresh
+	for _, key := range w.redis.Keys() {
+		if strings.HasPrefix(key, "asynq:") {
+			w.redis.Del(key) // nor a task
+		}
+	}
+	w.handle(w.says(w.writer, thread, "/agent fix also the docs"))
+	if got := w.holder(thread); got.Job.ID != lost.Job.ID {
+		t.Errorf("the thread went to %+v", got.Job)
+	}
+	if got := must(w.takeMessages(lost.Job.ID)); len(got) != 1 {
+		t.Errorf("%d messages to the job, want 1", len(got))
 	}
 }

@@ -222,6 +222,8 @@ type Ended struct {
 	Cause string     `json:"cause"`
 	// Advice is what a person can do now, empty when nothing is needed.
 	Advice string `json:"advice,omitempty"`
+	// Actor is who or what ended it: a login, or a worker.
+	Actor string `json:"actor,omitempty"`
 	// What came out, for whoever has to tell it.
 	Branch string `json:"branch,omitempty"`
 	Commit string `json:"commit,omitempty"`

@@ -60,8 +60,9 @@ type Report struct {
 	Outcomes []AgentEnded
 	// Approvals are what people were asked, with the last that is known of each.
 	Approvals []jobs.Approval
-	// Resumed is how often another worker took the run up.
-	Resumed int
+	// Resumed is how often another worker took the run up, and Lost how often of
+	// that the one before had not paused it.
+	Resumed, Lost int
 	// Ended is the last record of a run that has ended.
 	Ended *Ended
 
@@ -143,6 +144,9 @@ func (r *Report) take(rec Record) error {
 // takeResumed: what was begun and is done again counts once.
 func (r *Report) takeResumed(res Resumed) {
 	r.Resumed++
+	if r.State != jobs.Paused && r.State != jobs.AwaitingApproval {
+		r.Lost++
+	}
 	switch {
 	case res.Anew != "":
 		r.Checks, r.Setups, r.Change, r.Verdict, r.Outcomes, r.Models = nil, nil, nil, nil, nil, nil

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -86,12 +87,32 @@ func (w *Writer) Append(ctx context.Context, t Type, data any) error {
 	if err != nil {
 		return fmt.Errorf("encoding a %s record: %w", t, err)
 	}
-	if err := w.sink.Append(ctx, r.Seq, line); err != nil {
+	if err := w.append(ctx, r.Seq, line); err != nil {
 		w.broken = fmt.Errorf("writing the journal: %w", err)
 		return w.broken
 	}
 	w.records = append(w.records, r)
 	return nil
+}
+
+// append hands a line to the sink. What a sink has lost of the end it gets
+// again first. It is called under mu.
+func (w *Writer) append(ctx context.Context, seq uint64, line []byte) error {
+	err := w.sink.Append(ctx, seq, line)
+	gap, lost := errors.AsType[*jobs.GapError](err)
+	if !lost || gap.Have >= uint64(len(w.records)) {
+		return err
+	}
+	missing, err := Lines(w.records[gap.Have:])
+	if err != nil {
+		return err
+	}
+	for i, m := range missing {
+		if err := w.sink.Append(ctx, gap.Have+uint64(i)+1, m); err != nil {
+			return err
+		}
+	}
+	return w.sink.Append(ctx, seq, line)
 }
 
 // Records is what has been written so far.

@@ -21,14 +21,14 @@ const (
 	lastPause    = 3 * time.Second
 )
 
-// commenter is the forge's role that is needed.
-type commenter interface {
+// Commenter is the role of a forge that is needed.
+type Commenter interface {
 	PutComment(ctx context.Context, thread vcs.Thread, c vcs.StickyComment) (vcs.Comment, error)
 }
 
 // Comment keeps the comment of one job up to date.
 type Comment struct {
-	forge  commenter
+	forge  Commenter
 	thread vcs.Thread
 	log    *slog.Logger
 	every  time.Duration
@@ -42,7 +42,7 @@ type Comment struct {
 }
 
 // NewComment begins to keep a comment; Close must be called.
-func NewComment(ctx context.Context, forge commenter, thread vcs.Thread, log *slog.Logger) *Comment {
+func NewComment(ctx context.Context, forge Commenter, thread vcs.Thread, log *slog.Logger) *Comment {
 	c := &Comment{forge: forge, thread: thread, log: log, every: editInterval, wake: make(chan struct{}, 1), stop: make(chan struct{}), done: make(chan struct{})}
 	go c.loop(context.WithoutCancel(ctx))
 	return c
@@ -128,7 +128,7 @@ func (c *Comment) Close() {
 // PostText writes the text of a job's comment, trying again for up to three
 // minutes while the forge is away: for the last word, which must get out. ctx
 // gives values only; its end does not matter.
-func PostText(ctx context.Context, forge commenter, job jobs.Job, text string) error {
+func PostText(ctx context.Context, forge Commenter, job jobs.Job, text string) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastTimeout)
 	defer cancel()
 	for try := 0; ; try++ {

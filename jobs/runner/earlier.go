@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/greenwright/greenwright/agent"
@@ -11,6 +12,7 @@ import (
 	"github.com/greenwright/greenwright/jobs/journal"
 	"github.com/greenwright/greenwright/jobs/untrusted"
 	"github.com/greenwright/greenwright/vcs"
+	"github.com/greenwright/greenwright/vcs/git"
 )
 
 // earlier is the run that a job goes on from, as its journal tells it. What is
@@ -19,7 +21,19 @@ type earlier struct {
 	run   jobs.RunID
 	past  past
 	files bool // its files can be had
+	// before are the runs that it went on from itself, the first one first: what
+	// they had kept, it did not keep again.
+	before []keptBy
 }
+
+// keptBy are the states that a run has kept.
+type keptBy struct {
+	run   jobs.RunID
+	snaps []agent.SnapshotRecord
+}
+
+// MaxBefore bounds how far back the states of a run are looked for.
+const MaxBefore = 16
 
 // readEarlier looks up the run that the job goes on from.
 func (s *session) readEarlier(ctx context.Context) error {
@@ -43,7 +57,53 @@ func (s *session) readEarlier(ctx context.Context) error {
 		return s.note(ctx, journal.NoteNotice, "run %s, to go on from, is not kept any more: the work begins from the base", run)
 	}
 	s.earlier = &earlier{run: run, past: p, files: p.prepared != nil && len(p.snaps) > 0 && s.anew == ""}
-	return nil
+	if !s.earlier.files {
+		return nil
+	}
+	s.earlier.before, err = s.readBefore(ctx, p)
+	return err
+}
+
+// readBefore looks up what a run went on from, as long as that is kept and
+// worked on the same commit.
+func (s *session) readBefore(ctx context.Context, p past) ([]keptBy, error) {
+	var out []keptBy
+	base := p.prepared.Base
+	for range MaxBefore {
+		run := p.report.Started.Job.Continues
+		if run == "" {
+			break
+		}
+		records, err := s.ctl.History(ctx, run)
+		if errors.Is(err, jobs.ErrUnavailable) {
+			return nil, err
+		}
+		if err != nil || len(records) == 0 {
+			break
+		}
+		if p, err = readPast(records); err != nil || p.prepared == nil || p.prepared.Base != base {
+			break
+		}
+		out = append(out, keptBy{run, p.snaps})
+	}
+	slices.Reverse(out)
+	return out, nil
+}
+
+// fetchEarlier reads the states of the run before and of those that it went on
+// from. Whether one of these that is gone is missed shows when they are used.
+func (s *session) fetchEarlier(ctx context.Context, e *earlier) ([]git.Kept, error) {
+	var out []git.Kept
+	for _, k := range e.before {
+		kept, err := s.fetchKept(ctx, k.run, k.snaps)
+		if err != nil {
+			s.log.Warn("states of a run before cannot be had", "earlier_run", k.run, "error", err)
+			continue
+		}
+		out = append(out, kept...)
+	}
+	own, err := s.fetchKept(ctx, e.run, e.past.snaps)
+	return append(out, own...), err
 }
 
 // pinnedEarlier puts the run on the commits of the one before it, whose files

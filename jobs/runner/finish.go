@@ -21,22 +21,22 @@ func (w *Worker) past(ctx context.Context, run jobs.RunID) ([]journal.Record, er
 	if run == "" {
 		return nil, nil
 	}
-	lines, err := w.Store.JournalLines(ctx, run)
+	live, err := w.Store.JournalLines(ctx, run)
 	if err != nil {
 		return nil, err
-	}
-	if len(lines) > 0 && numberOf(lines[0]) == 1 {
-		return journal.Parse(lines)
 	}
 	archived, err := w.Runner.cfg.Archive.Load(ctx, run)
 	if err != nil && !errors.Is(err, vcs.ErrNotFound) {
 		return nil, err
 	}
+	if len(live) >= len(archived) && len(live) > 0 && numberOf(live[0]) == 1 {
+		return journal.Parse(live)
+	}
 	all, err := journal.Lines(archived)
 	if err != nil {
 		return nil, err
 	}
-	for _, line := range lines {
+	for _, line := range live {
 		if numberOf(line) > uint64(len(archived)) {
 			all = append(all, line)
 		}
@@ -65,9 +65,6 @@ func (w *Worker) finish(ctx context.Context, lease *store.Lease, job jobs.Job, r
 	if err := w.archive(ctx, res.Report.Run); err != nil {
 		w.Log.Error("journal could not be archived", "job_id", job.ID, "error", err)
 	}
-	if _, err := w.Store.SettleRun(ctx, res.Report.Run); err != nil {
-		w.Log.Warn("reservations stay open", "job_id", job.ID, "error", err)
-	}
 	rec, err := lease.UpdateJob(ctx, job.ID, func(r *store.JobRecord) error {
 		if r.State.Final() { // stopped meanwhile by somebody who has told it
 			return nil
@@ -78,6 +75,9 @@ func (w *Worker) finish(ctx context.Context, lease *store.Lease, job jobs.Job, r
 	})
 	if err != nil {
 		return err
+	}
+	if _, err := w.Store.SettleRun(ctx, rec.Run); err != nil {
+		w.Log.Warn("reservations stay open", "job_id", job.ID, "error", err)
 	}
 	return w.wrapUp(ctx, rec, say)
 }
@@ -93,6 +93,10 @@ func patientTeller(ctx context.Context, forge vcs.Forge, job jobs.Job, text stri
 // quickTeller tries once: somebody waits, and whoever looks after jobs tells it
 // later.
 func quickTeller(ctx context.Context, forge vcs.Forge, job jobs.Job, text string) error {
+	return postOnce(ctx, forge, job, text)
+}
+
+func postOnce(ctx context.Context, forge progress.Commenter, job jobs.Job, text string) error {
 	const limit = 5 * time.Second
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
@@ -105,10 +109,17 @@ func (w *Worker) wrapUp(ctx context.Context, rec store.JobRecord, say teller) er
 	job := rec.Job
 	var untold error
 	if rec.Untold != "" {
-		if err := w.tell(ctx, rec, say); errors.Is(err, vcs.ErrUnavailable) || errors.Is(err, context.DeadlineExceeded) {
+		err := w.tell(ctx, rec, say)
+		switch {
+		case errors.Is(err, vcs.ErrUnavailable), errors.Is(err, context.DeadlineExceeded):
 			untold = jobs.Classify(jobs.Retryable, err)
-		} else if err != nil {
-			w.Log.Error("end could not be told in the thread", "job_id", job.ID, "error", err)
+		case errors.Is(err, jobs.ErrUnavailable):
+			return err
+		case err != nil: // the thread is gone or closed to us: there is nobody to tell
+			w.Log.Error("end cannot be told in the thread", "job_id", job.ID, "error", err)
+			if err := w.toldOff(ctx, job.ID); err != nil {
+				return err
+			}
 		}
 	}
 	if err := w.Store.ReleaseThread(ctx, job.Thread, job.ID); err != nil {
@@ -128,7 +139,12 @@ func (w *Worker) tell(ctx context.Context, rec store.JobRecord, say teller) erro
 	if err := say(ctx, forge, rec.Job, rec.Untold); err != nil {
 		return err
 	}
-	_, err := w.Store.UpdateJob(ctx, rec.Job.ID, func(r *store.JobRecord) error {
+	return w.toldOff(ctx, rec.Job.ID)
+}
+
+// toldOff notes that nothing of a job is left to be told.
+func (w *Worker) toldOff(ctx context.Context, id jobs.JobID) error {
+	_, err := w.Store.UpdateJob(ctx, id, func(r *store.JobRecord) error {
 		r.Untold = ""
 		return nil
 	})
@@ -157,7 +173,12 @@ func (w *Worker) archive(ctx context.Context, run jobs.RunID) error {
 // Lost is told of a job that the queue has given up: its end is recorded and
 // told like any other.
 func (w *Worker) Lost(ctx context.Context, id jobs.JobID, cause error) {
-	if err := w.End(ctx, id, jobs.Failed, "given up: "+cause.Error(), w.ID); err != nil {
+	w.Log.Error("job is given up", "job_id", id, "error", cause)
+	text, known := inPlainWords(cause)
+	if !known {
+		text = fmt.Sprintf("something went wrong on the worker; its log has it under job %s", id)
+	}
+	if err := w.End(ctx, id, jobs.Failed, "given up: "+text, w.ID); err != nil {
 		w.Log.Error("lost job could not be ended", "job_id", id, "error", err)
 	}
 }
@@ -202,10 +223,14 @@ func (w *Worker) end(ctx context.Context, lease *store.Lease, rec store.JobRecor
 	res := Result{State: e.State, Cause: e.Cause, Status: progress.Status{Job: rec.Job, State: e.State, Cause: e.Cause}}
 	if len(records) > 0 {
 		report, err := w.endJournal(ctx, lease, rec, records, e, actor)
-		if err != nil {
+		if errors.Is(err, jobs.ErrUnavailable) || errors.Is(err, jobs.ErrLeaseLost) {
 			return err
 		}
-		res = resultOf(rec.Job, report)
+		if err == nil {
+			res = resultOf(rec.Job, report)
+		} else { // it cannot be read: the job ends without it
+			w.Log.Error("end could not be written into the journal", "job_id", rec.Job.ID, "error", err)
+		}
 	}
 	return w.finish(ctx, lease, rec.Job, res, say)
 }
@@ -216,15 +241,13 @@ func (w *Worker) endJournal(ctx context.Context, lease *store.Lease, rec store.J
 	if err != nil || report.Ended != nil {
 		return report, err
 	}
+	e.Actor = actor
 	writer := journal.ContinueWriter(rec.Run, records, lease.Journal(rec.Run), w.Now, w.Runner.cfg.Redact)
 	if len(report.Calls) > 0 { // rule O6
 		note := journal.Note{Kind: journal.NoteNotice, Text: fmt.Sprintf(keptNote, rec.Run)}
 		if err := writer.Append(ctx, journal.TypeNote, note); err != nil {
 			return report, err
 		}
-	}
-	if err := writer.Append(ctx, journal.TypeState, journal.StateChanged{From: report.State, To: e.State, Cause: e.Cause, Actor: actor}); err != nil {
-		return report, err
 	}
 	if err := writer.Append(ctx, journal.TypeEnded, e); err != nil {
 		return report, err

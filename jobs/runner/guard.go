@@ -46,34 +46,31 @@ func (p Pace) withDefaults() Pace {
 	return p
 }
 
-// guard keeps the lease and listens for a request to stop; it ends the run's
-// context with the cause.
+// guard keeps the lease, until ctx ends, and listens for a request to stop; it
+// ends the run's context with the cause.
 func (w *Worker) guard(ctx context.Context, cancel context.CancelCauseFunc, lease *store.Lease, job jobs.Job) {
 	pace := w.Pace.withDefaults()
 	tick := time.NewTicker(min(pace.Stop, pace.Renew))
 	defer tick.Stop()
 	slots := w.slots(job)
-	renewed := time.Now() // its monotonic part: a clock that is set does not matter
+	renewed, stopped := time.Now(), false // its monotonic part: a clock that is set does not matter
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
 		}
-		if by, err := w.Store.StopRequested(ctx, job.ID); err == nil && by != "" {
-			if err := w.Store.HearStop(ctx, job.ID); err != nil {
-				w.Log.Warn("stop was heard, which could not be said", "job_id", job.ID, "error", err)
-			}
-			cancel(fmt.Errorf("%w of %s", jobs.ErrStopped, by))
-			return
+		if !stopped {
+			stopped = w.hearStop(ctx, cancel, job)
 		}
 		if time.Since(renewed) < pace.Renew {
 			continue
 		}
-		err := lease.Renew(ctx)
+		asked := time.Now()
+		err := w.renew(ctx, lease, pace)
 		switch {
 		case err == nil:
-			renewed = time.Now()
+			renewed = asked
 			if err := w.Store.KeepSlots(ctx, job.ID, slots, pace.Lease); err != nil {
 				w.Log.Warn("place among the live runs could not be kept", "job_id", job.ID, "error", err)
 			}
@@ -83,6 +80,27 @@ func (w *Worker) guard(ctx context.Context, cancel context.CancelCauseFunc, leas
 			return
 		}
 	}
+}
+
+// renew prolongs the lease, and does not wait for an answer for longer than
+// until the next try.
+func (w *Worker) renew(ctx context.Context, lease *store.Lease, pace Pace) error {
+	ctx, cancel := context.WithTimeout(ctx, pace.Renew)
+	defer cancel()
+	return lease.Renew(ctx)
+}
+
+// hearStop ends the run's context when somebody has asked for it.
+func (w *Worker) hearStop(ctx context.Context, cancel context.CancelCauseFunc, job jobs.Job) bool {
+	by, err := w.Store.StopRequested(ctx, job.ID)
+	if err != nil || by == "" {
+		return false
+	}
+	if err := w.Store.HearStop(ctx, job.ID); err != nil {
+		w.Log.Warn("stop was heard, which could not be said", "job_id", job.ID, "error", err)
+	}
+	cancel(fmt.Errorf("%w of %s", jobs.ErrStopped, by))
+	return true
 }
 
 // patiencePause is between two tries of what needs Redis.

@@ -37,19 +37,25 @@ func (s *session) keep(ctx context.Context, id string) error {
 	if err != nil {
 		return fmt.Errorf("packing state %s: %w", id, err)
 	}
-	if err := s.overtaken(ctx); err != nil {
-		return err
-	}
-	if len(kept.Pack) > 0 {
-		if err := s.cfg.Archive.Save(ctx, s.ctl.Run, journal.SnapPack(id), kept.Pack); err != nil {
-			return err
-		}
-	}
-	if err := s.cfg.Archive.Save(ctx, s.ctl.Run, journal.SnapManifest(id), kept.Manifest); err != nil {
+	if err := s.store(ctx, kept); err != nil {
+		s.work.snaps.Unexport(id)
 		return err
 	}
 	s.kept[id] = kept.Sum()
 	return nil
+}
+
+// store puts what a state is made of into the bucket.
+func (s *session) store(ctx context.Context, kept git.Kept) error {
+	if err := s.overtaken(ctx); err != nil {
+		return err
+	}
+	if len(kept.Pack) > 0 {
+		if err := s.cfg.Archive.Save(ctx, s.ctl.Run, journal.SnapPack(kept.ID), kept.Pack); err != nil {
+			return err
+		}
+	}
+	return s.cfg.Archive.Save(ctx, s.ctl.Run, journal.SnapManifest(kept.ID), kept.Manifest)
 }
 
 // fetchKept reads states from the bucket, each once, in the order in which they

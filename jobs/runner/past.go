@@ -138,6 +138,9 @@ func (p *past) takeCheck(d journal.CheckRan) {
 		p.before = append(p.before, d)
 		return
 	}
+	if len(p.after) > 0 && p.after[0].Commit != d.Commit { // carried over, and proved again
+		p.after = nil
+	}
 	p.after = append(p.after, d)
 }
 

@@ -100,7 +100,7 @@ func doneLine(r journal.CheckRan) string {
 // facts are the verifying commands as the agent is told of them.
 func (s *session) facts(runs []journal.CheckRan) []model.Check {
 	var out []model.Check
-	for i, r := range runs {
+	for i, r := range runs[:min(len(runs), len(s.plan.Commands))] {
 		c := s.plan.Commands[i]
 		out = append(out, model.Check{
 			Name: c.Name, Command: c.Line(), Dir: c.Dir, Env: c.Env, ExitCode: r.ExitCode, Output: r.Output,

@@ -104,7 +104,7 @@ func (s *session) restoreWork(ctx context.Context) error {
 	var kept []git.Kept
 	snaps := s.past.snaps
 	if e := s.earlier; e != nil && e.files {
-		before, err := s.fetchKept(ctx, e.run, e.past.snaps)
+		before, err := s.fetchEarlier(ctx, e)
 		if err != nil {
 			return err
 		}

@@ -219,12 +219,20 @@ func (s *session) tellable(err error) string {
 	if s.job.Thread.Repo.Forge == vcs.Local || errors.Is(err, vcs.ErrForbidden) {
 		return err.Error()
 	}
-	for _, p := range plain {
-		if errors.Is(err, p.kind) {
-			return p.text
-		}
+	if text, known := inPlainWords(err); known {
+		return text
 	}
 	return fmt.Sprintf("something went wrong on the worker; its log has it under run %s", s.ctl.Run)
+}
+
+// inPlainWords is what anybody may know of an error, if anything is.
+func inPlainWords(err error) (text string, known bool) {
+	for _, p := range plain {
+		if errors.Is(err, p.kind) {
+			return p.text, true
+		}
+	}
+	return "", false
 }
 
 // advise says what a person can do about an error.

@@ -228,7 +228,11 @@ func (s *session) conclude(ctx context.Context, e *ending) (Result, error) {
 		s.log.Error("change could not be kept", "error", err)
 	}
 	s.log.Info("run ended", "state", e.state, "cause", e.cause, "error", e.err)
-	ended := journal.Ended{State: e.state, Cause: e.cause, Advice: e.advice, Commit: s.commit, Pull: s.pull, URL: s.url, Answer: s.answer}
+	if err := s.state.To(e.state); err != nil {
+		s.log.Error("run cannot end like this", "error", err)
+		e = &ending{state: jobs.Failed, cause: "something went wrong on the worker; its log has it under run " + string(s.ctl.Run)}
+	}
+	ended := journal.Ended{State: e.state, Cause: e.cause, Advice: e.advice, Actor: s.ctl.Worker, Commit: s.commit, Pull: s.pull, URL: s.url, Answer: s.answer}
 	if s.target != nil {
 		ended.Branch = s.target.Branch
 	}

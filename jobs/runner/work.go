@@ -157,6 +157,9 @@ func (s *session) takeUp(ctx context.Context, w worker, o agent.Outcome, last bo
 		}
 		return true, s.noChange(w, o)
 	}
+	if endsWork(o.State) && s.used.Usage == (model.Usage{}) && s.used.Steps <= 1 { // no request was sent: what is there is the work of the run before
+		return true, s.endOf(o)
+	}
 	if endsWork(o.State) { // rule B2: it stops with what is good, and says so
 		if err := s.note(ctx, journal.NoteNotice, "the model stopped before it was done: %s", o.Reason); err != nil {
 			return false, err

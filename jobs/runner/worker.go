@@ -79,7 +79,20 @@ func (w *Worker) Handle(ctx context.Context, job jobs.Job, _ int) error {
 	if rec, err = w.Store.Job(ctx, job.ID); err != nil || rec.State.Final() { // as it is now that nobody else changes it
 		return err
 	}
+	if err := w.ownThread(ctx, rec); err != nil {
+		return err
+	}
 	return w.inTurn(ctx, rec, func() error { return w.take(ctx, lease, rec) })
+}
+
+// ownThread sees that the thread is the job's (decision 7): a job that another
+// has taken it from waits for that one's end.
+func (w *Worker) ownThread(ctx context.Context, rec store.JobRecord) error {
+	holder, err := w.Store.ClaimThread(ctx, rec.Job.Thread, rec.Job.ID, "")
+	if err != nil || holder == rec.Job.ID {
+		return err
+	}
+	return &jobs.ClassError{Class: jobs.Retryable, RetryAt: w.Now().Add(heldDelay), Err: fmt.Errorf("%w: job %s: its thread is held by job %s", jobs.ErrBusy, rec.Job.ID, holder)}
 }
 
 // record is what is known of a job, whose record Redis may have lost.
@@ -97,8 +110,11 @@ func (w *Worker) record(ctx context.Context, job jobs.Job) (store.JobRecord, err
 // maintenancePause is when a job that maintenance holds up is looked at again.
 const maintenancePause = 20 * time.Second
 
-// admitted holds back what may not begin now.
+// admitted holds back what may not begin now; what was begun goes on.
 func (w *Worker) admitted(ctx context.Context, rec store.JobRecord) error {
+	if rec.Attempts > 0 {
+		return nil
+	}
 	_, on, err := w.Store.Maintenance(ctx)
 	if err != nil || !on {
 		return err
@@ -156,9 +172,10 @@ func (w *Worker) take(ctx context.Context, lease *store.Lease, rec store.JobReco
 	}
 	p, err := readPast(records)
 	if err != nil {
-		return err
+		w.Log.Error("journal cannot be read, the job is given up", "job_id", rec.Job.ID, "run_id", rec.Run, "error", err)
+		return w.end(ctx, lease, rec, nil, journal.Ended{State: jobs.Failed, Cause: "its journal cannot be read, and nothing is built on it"}, w.ID, patientTeller)
 	}
-	if n := p.fruitless(); n >= maxAttempts || p.report.Resumed >= maxTakeUps {
+	if n := p.fruitless(); n >= maxAttempts || p.report.Lost >= maxTakeUps {
 		return w.end(ctx, lease, rec, records, journal.Ended{
 			State: jobs.Failed, Cause: fmt.Sprintf("given up: taken up %d times, %d of them in a row without getting any further", p.report.Resumed, n),
 			Advice: "the operator: the worker's log says what happened. The command `continue` goes on from what was done.",
@@ -179,16 +196,10 @@ func (w *Worker) run(ctx context.Context, lease *store.Lease, rec store.JobRecor
 		return fmt.Errorf("%w: no forge %q is configured", vcs.ErrInvalid, job.Thread.Repo.Forge)
 	}
 	runCtx, cancel := context.WithCancelCause(ctx)
-	guarded := make(chan struct{})
-	go func() {
-		defer close(guarded)
-		w.guard(runCtx, cancel, lease, job)
-	}()
+	defer w.guarded(ctx, cancel, lease, job)()
 	fenced := fencedComments{forge, lease}
 	comment := progress.NewComment(ctx, fenced, job.Thread, w.Log)
 	res, err := w.Runner.Run(runCtx, job, w.control(ctx, lease, rec, p, comment))
-	cancel(nil)
-	<-guarded
 	comment.Close()
 	if err != nil {
 		return w.left(ctx, fenced, res, err)
@@ -197,6 +208,22 @@ func (w *Worker) run(ctx context.Context, lease *store.Lease, rec store.JobRecor
 		w.Ended(job, res.State, w.Now().Sub(begun))
 	}
 	return w.finish(ctx, lease, job, res, patientTeller)
+}
+
+// guarded keeps the lease until the function that it gives is called: also
+// while an end is archived and told.
+func (w *Worker) guarded(ctx context.Context, cancel context.CancelCauseFunc, lease *store.Lease, job jobs.Job) (end func()) {
+	guarding, stop := context.WithCancel(context.WithoutCancel(ctx))
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		w.guard(guarding, cancel, lease, job)
+	}()
+	return func() {
+		stop()
+		<-done
+		cancel(nil)
+	}
 }
 
 // begin notes who works on the job, and brings its record up to its journal.
@@ -270,7 +297,13 @@ func (w *Worker) yield(ctx context.Context) func() error {
 // left tells of a run that goes on later.
 func (w *Worker) left(ctx context.Context, forge fencedComments, res Result, err error) error {
 	if s := res.Status; s.State == jobs.Paused || s.State == jobs.AwaitingApproval {
-		if tellErr := progress.PostText(context.WithoutCancel(ctx), forge, s.Job, s.Markdown()); tellErr != nil {
+		say := progress.PostText
+		if jobs.ClassOf(err) == jobs.InterruptClass { // another worker waits for the lease, and will have more to say
+			say = func(ctx context.Context, forge progress.Commenter, job jobs.Job, text string) error {
+				return postOnce(ctx, forge, job, text)
+			}
+		}
+		if tellErr := say(context.WithoutCancel(ctx), forge, s.Job, s.Markdown()); tellErr != nil {
 			w.Log.Warn("pause could not be told in the thread", "job_id", s.Job.ID, "error", tellErr)
 		}
 	}

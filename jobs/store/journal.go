@@ -19,14 +19,18 @@ func (l *Lease) Journal(run jobs.RunID) *Journal {
 }
 
 // Append adds the line with the sequence number, which must be above the
-// last; jobs.ErrLeaseLost when the lease has gone.
+// last; jobs.ErrLeaseLost when the lease has gone, a *jobs.GapError when the
+// one before it is not there.
 func (j *Journal) Append(ctx context.Context, seq uint64, line []byte) error {
 	ok, err := j.lease.store.scripts.append.Run(ctx, j.lease.store.redis, []string{j.lease.key, j.key}, j.lease.owner, seq, line, int(journalRetention.Seconds())).Int()
 	if err != nil {
 		return unavailable("writing the journal", err)
 	}
-	if ok == 0 {
+	switch {
+	case ok == 0:
 		return jobs.ErrLeaseLost
+	case ok < 0:
+		return &jobs.GapError{Have: uint64(-ok)}
 	}
 	return nil
 }

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"strings"
@@ -27,7 +28,7 @@ type Lease struct {
 // worker has it.
 func (s *Store) Acquire(ctx context.Context, job jobs.JobID, owner string, ttl time.Duration) (*Lease, error) {
 	k := key("lease", string(job))
-	token, err := s.scripts.acquire.Run(ctx, s.redis, []string{k, key("fence", string(job))}, owner, ttl.Milliseconds(), int(fenceRetention.Seconds())).Int64()
+	token, err := s.scripts.acquire.Run(ctx, s.redis, []string{k, key("fence", string(job)), key("taken", string(job))}, owner, ttl.Milliseconds(), int(fenceRetention.Seconds()), rand.Text()).Int64()
 	if err != nil {
 		return nil, unavailable("taking the lease of job "+string(job), err)
 	}

@@ -9,11 +9,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/alicebob/miniredis/v2"
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/greenwright/greenwright/jobs"
 	"github.com/greenwright/greenwright/jobs/journal"
 	"github.com/greenwright/greenwright/jobs/store"
+	"github.com/greenwright/greenwright/vcs"
 )
 
 const ttl = 300 * time.Millisecond
@@ -293,4 +295,36 @@ func TestRedisAway(t *testing.T) {
 		}
 		all.Wait()
 	})
+}
+
+// A server that comes back without the end of a journal gets it again from the
+// writer, and never a journal with a hole.
+func TestJournalWithoutItsEnd(t *testing.T) {
+	srv := miniredis.RunT(t)
+	s := open(t, server{url: vcs.Secret("redis://" + srv.Addr())}, nil)
+	lease := must(s.Acquire(ctx, "job", "worker", time.Minute))(t)
+	sink := lease.Journal("run")
+	w := journal.NewWriter("run", sink, time.Now, nil)
+	note := func(n int) {
+		t.Helper()
+		for range n {
+			check(t, w.Append(ctx, journal.TypeNote, journal.Note{Text: "x"}))
+		}
+	}
+	note(2)
+	kept := must(srv.Stream("greenwright:journal:run"))(t)
+	note(3)
+	srv.Del("greenwright:journal:run")
+	for _, e := range kept {
+		must(srv.XAdd("greenwright:journal:run", e.ID, e.Values))(t)
+	}
+	var gap *jobs.GapError
+	if err := sink.Append(ctx, 6, []byte("{}")); !errors.As(err, &gap) || gap.Have != 2 {
+		t.Fatalf("a line behind a hole: %v, want a *jobs.GapError at 2", err)
+	}
+	note(1)
+	records, err := journal.Parse(must(s.JournalLines(ctx, "run"))(t))
+	if err != nil || len(records) != 6 {
+		t.Errorf("%d records, %v", len(records), err)
+	}
 }

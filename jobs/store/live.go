@@ -71,8 +71,8 @@ func (s *Store) readJobs(ctx context.Context, ids []string) (recs []JobRecord, g
 				continue
 			}
 			var rec JobRecord
-			if err := json.Unmarshal([]byte(text), &rec); err != nil {
-				return nil, nil, fmt.Errorf("decoding job %s: %w", ids[i], err)
+			if json.Unmarshal([]byte(text), &rec) != nil {
+				continue // of another version: it hides no other, and stays where it is
 			}
 			recs = append(recs, rec)
 		}

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/alicebob/miniredis/v2"
 	"github.com/google/go-cmp/cmp"
 	"github.com/redis/go-redis/v9"
 
@@ -210,4 +211,20 @@ func TestUntoldIsLive(t *testing.T) {
 			t.Errorf("the last job is %s", last.Job.ID)
 		}
 	})
+}
+
+// A record that this version cannot read hides no other.
+func TestOneUnreadableRecord(t *testing.T) {
+	srv := miniredis.RunT(t)
+	s := open(t, server{url: vcs.Secret("redis://" + srv.Addr())}, nil)
+	for _, id := range []string{"a", "b", "c"} {
+		check(t, s.CreateJob(ctx, job(id)))
+	}
+	check(t, srv.Set("greenwright:job:b", "{\"job\":7}"))
+	if live := must(s.Live(ctx))(t); len(live) != 2 {
+		t.Errorf("live: %+v", live)
+	}
+	if n := must(s.Reindex(ctx))(t); n != 0 {
+		t.Errorf("%d were missing", n)
+	}
 }

@@ -74,9 +74,16 @@ if redis.call('SET', KEYS[3], 1, 'NX', 'EX', ARGV[3]) then
 end
 return 1`
 
-// acquireLua takes a free lease and gives its token, 0 when it is held.
+// acquireLua takes a free lease and gives its token, 0 when it is held: KEYS
+// lease, tokens, mark of the last taking; ARGV owner, milliseconds, seconds to
+// keep the tokens, mark. The mark tells a taking that the client sends again,
+// because its answer was lost, from another.
 const acquireLua = `
-if redis.call('EXISTS', KEYS[1]) == 1 then return 0 end
+if redis.call('EXISTS', KEYS[1]) == 1 then
+  if redis.call('GET', KEYS[3]) == ARGV[4] then return tonumber(redis.call('GET', KEYS[2])) end
+  return 0
+end
+redis.call('SET', KEYS[3], ARGV[4], 'PX', ARGV[2])
 local token = redis.call('INCR', KEYS[2])
 redis.call('EXPIRE', KEYS[2], ARGV[3])
 redis.call('SET', KEYS[1], ARGV[1] .. ':' .. token, 'PX', ARGV[2])
@@ -90,11 +97,16 @@ return redis.call('PEXPIRE', KEYS[1], ARGV[2])`
 // appendLua adds a line to a journal if the lease is the writer's and the
 // line follows the last one: KEYS lease, stream; ARGV owner, sequence, line,
 // seconds to keep. The client sends a command again when its answer was lost:
-// a line that is the last one already is there.
+// a line that is the last one already is there. Where lines are missing in
+// front of it, it answers the number of the last one, negative.
 const appendLua = `
 if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
 local last = redis.call('XREVRANGE', KEYS[2], '+', '-', 'COUNT', 1)[1]
 if last and last[1] == ARGV[2] .. '-0' and last[2][2] == ARGV[3] then return 1 end
+if last then
+  local have = tonumber(string.match(last[1], '^%d+'))
+  if tonumber(ARGV[2]) > have + 1 then return -have end
+end
 redis.call('XADD', KEYS[2], ARGV[2] .. '-0', 'r', ARGV[3])
 redis.call('EXPIRE', KEYS[2], ARGV[4])
 return 1`

@@ -42,7 +42,7 @@ type exports struct {
 
 // Export makes a snapshot portable. The same state gives the same bytes, and
 // exporting it again the same pack; an export whose result was lost has to be
-// repeated before a later one is of use.
+// repeated, or taken back by Unexport, before a later one is of use.
 //
 // Errors: vcs.ErrNotFound for an id that is not kept, ErrTooLarge for a pack
 // of more than 1 GiB.
@@ -90,6 +90,17 @@ func (s *Snapshots) Export(ctx context.Context, id string) (Kept, error) {
 		x.where[h] = id
 	}
 	return out, nil
+}
+
+// Unexport takes an export back that did not reach where it was to be kept: the
+// next one holds what it held.
+func (s *Snapshots) Unexport(id string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.exports == nil {
+		return
+	}
+	maps.DeleteFunc(s.exports.where, func(_ plumbing.Hash, at string) bool { return at == id })
 }
 
 // cut shortens a text to n bytes at the end of a character.

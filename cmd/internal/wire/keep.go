@@ -11,6 +11,7 @@ import (
 	"github.com/greenwright/greenwright/cmd/internal/config"
 	"github.com/greenwright/greenwright/jobs"
 	"github.com/greenwright/greenwright/jobs/journal"
+	"github.com/greenwright/greenwright/jobs/runner"
 	"github.com/greenwright/greenwright/jobs/store"
 	"github.com/greenwright/greenwright/vcs/git"
 )
@@ -130,7 +131,7 @@ func Prune(ctx context.Context, cfg config.Config, dry bool, log *slog.Logger) (
 			return Pruned{}, err
 		}
 		defer func() { _ = st.Close() }()
-		if p.live, err = liveRuns(ctx, st); err != nil {
+		if p.live, err = liveRuns(ctx, st, a); err != nil {
 			return Pruned{}, err
 		}
 	}
@@ -138,7 +139,7 @@ func Prune(ctx context.Context, cfg config.Config, dry bool, log *slog.Logger) (
 }
 
 // liveRuns tells which runs are live now.
-func liveRuns(ctx context.Context, st *store.Store) (func(jobs.RunID) bool, error) {
+func liveRuns(ctx context.Context, st *store.Store, a *archive) (func(jobs.RunID) bool, error) {
 	list, err := st.Live(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("asking which runs are live: %w", err)
@@ -146,13 +147,31 @@ func liveRuns(ctx context.Context, st *store.Store) (func(jobs.RunID) bool, erro
 	live := make(map[jobs.RunID]bool, len(list))
 	for _, rec := range list {
 		live[rec.Run] = true
+		for run, back := rec.Job.Continues, 0; run != "" && back < runner.MaxBefore; back++ { // it stands on their files
+			live[run] = true
+			run = continues(ctx, a, run)
+		}
 	}
 	return func(run jobs.RunID) bool { return live[run] }, nil
 }
 
+// continues is the run that another went on from; empty for none, and for what
+// cannot be read.
+func continues(ctx context.Context, a *archive, run jobs.RunID) jobs.RunID {
+	records, err := a.Load(ctx, run)
+	if err != nil || len(records) == 0 {
+		return ""
+	}
+	report, err := journal.Fold(records[:1])
+	if err != nil {
+		return ""
+	}
+	return report.Started.Job.Continues
+}
+
 // prune goes round once. Without an answer to which runs are live nothing goes.
 func (s *server) prune(ctx context.Context) error {
-	live, err := liveRuns(ctx, s.store)
+	live, err := liveRuns(ctx, s.store, s.archive)
 	if err != nil {
 		return err
 	}

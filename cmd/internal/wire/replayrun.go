@@ -151,7 +151,7 @@ func (r *Runs) replayGate(p Played) (*runner.Gate, error) {
 		return nil, fmt.Errorf("reading the commands of tier test: %w", err)
 	}
 	g.MayRun = func(_ context.Context, d runner.Decided) (tool.Result, bool) {
-		if p.answers[d.Command] {
+		if p.answers[d.Script] {
 			return tool.Result{}, true
 		}
 		return tool.Failf(tool.CodePolicyDenied, "no person has approved it, as the journal says"), false

@@ -2,6 +2,7 @@ package wire
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -10,6 +11,7 @@ import (
 	"os"
 	"runtime/debug"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -249,7 +251,8 @@ func workerID() string {
 	if err != nil {
 		host = "worker"
 	}
-	return host + "-" + strconv.Itoa(os.Getpid())
+	const tail = 6 // containers share names and process numbers
+	return host + "-" + strconv.Itoa(os.Getpid()) + "-" + strings.ToLower(rand.Text()[:tail])
 }
 
 // sink joins the receiver to the intake.
