@@ -47,4 +47,6 @@ type Approval struct {
 	By        vcs.Actor `json:"by,omitzero"`
 	Why       string    `json:"why,omitempty"` // a denial's reason, as written; untrusted
 	DecidedAt time.Time `json:"decided_at,omitzero"`
+	// Used says that what was approved was done: an approval holds once.
+	Used bool `json:"used,omitempty"`
 }

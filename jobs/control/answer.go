@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"time"
 	"unicode"
 
 	"github.com/greenwright/greenwright/jobs"
@@ -64,34 +65,61 @@ func (c *Control) goesOn(ctx context.Context, rec store.JobRecord) error {
 }
 
 // pick finds which approval is meant: the one that is named, else the only one
-// that waits. Nothing is approved in place of one that is named and not there.
+// that waits. Who approves says no more than that: a condition, a doubt or
+// another number is no approval.
 func pick(all []jobs.Approval, r Request, d jobs.Decision) (id, why string, answer *Answer) {
 	word, rest := firstWord(r.Text)
+	name := strings.Trim(word, "#`*().,:!")
+	why = strings.TrimSpace(r.Text)
+	if named.MatchString(name) {
+		id, why = name, strings.TrimSpace(rest)
+	}
+	if d == jobs.Approved && why != "" {
+		a := refused("Not approved. The command `approve` takes the number of what is asked, and nothing else; to refuse with a reason there is `deny`.")
+		return "", "", &a
+	}
 	var waiting []string
 	for _, a := range all {
-		if a.ID == word {
-			return a.ID, strings.TrimSpace(rest), nil
+		if a.ID == id {
+			return id, why, tooEarly(a, r, d)
 		}
 		if a.Decision == jobs.Waiting {
 			waiting = append(waiting, a.ID)
 		}
 	}
-	switch len(waiting) {
-	case 0:
-		if n := len(all); n > 0 && !named.MatchString(word) && saidSo(all[n-1], r, d) {
+	switch {
+	case len(waiting) == 0:
+		if n := len(all); n > 0 && id == "" && saidSo(all[n-1], r, d) {
 			return all[n-1].ID, "", nil
 		}
 		a := refused("Nothing waits for an approval in this thread.")
 		return "", "", &a
-	case 1:
-		if d == jobs.Approved && named.MatchString(word) {
-			a := refused("There is no approval %s; %s waits.", code(word), code(waiting[0]))
-			return "", "", &a
-		}
-		return waiting[0], strings.TrimSpace(r.Text), nil
+	case id != "":
+		a := refused("There is no approval %s; waiting: %s.", code(id), strings.Join(waiting, ", "))
+		return "", "", &a
+	case len(waiting) > 1:
+		a := refused("Several things wait for an approval: name one of %s.", strings.Join(waiting, ", "))
+		return "", "", &a
 	}
-	a := refused("Several things wait for an approval: name one of %s.", strings.Join(waiting, ", "))
-	return "", "", &a
+	for _, a := range all {
+		if a.ID == waiting[0] {
+			return a.ID, why, tooEarly(a, r, d)
+		}
+	}
+	return waiting[0], why, nil
+}
+
+// forgeTime is the resolution of a forge's times.
+const forgeTime = time.Second
+
+// tooEarly refuses an approval that was written before the question was asked:
+// it cannot be meant for it. A denial may come at any time.
+func tooEarly(a jobs.Approval, r Request, d jobs.Decision) *Answer {
+	if d != jobs.Approved || r.Written.IsZero() || a.Decision != jobs.Waiting || !r.Written.Add(forgeTime).Before(a.AskedAt) {
+		return nil
+	}
+	no := refused("Not approved: that was written before approval %s was asked for. Look at what it is about, and answer again.", code(a.ID))
+	return &no
 }
 
 // saidSo reports whether somebody gives the answer again that he gave: a request
@@ -105,7 +133,7 @@ func saidSo(a jobs.Approval, r Request, d jobs.Decision) bool {
 func same(a, b vcs.Actor) bool { return a == b || a.Is(b) }
 
 // named is a word that can only be meant as the id of an approval.
-var named = regexp.MustCompile(`^#?[0-9]+$`)
+var named = regexp.MustCompile(`^[0-9]+$`)
 
 // firstWord parts a text behind its first word, at whatever space follows it.
 func firstWord(text string) (word, rest string) {

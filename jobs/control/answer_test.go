@@ -60,7 +60,7 @@ func TestApproveTheOnlyOne(t *testing.T) {
 func TestApproveOneOfSeveral(t *testing.T) {
 	w := waiting(t, 3)
 	w.says(w.asks(jobs.VerbApprove, other, ""), true, "name one of 1, 2, 3")
-	w.says(w.asks(jobs.VerbApprove, other, "9"), true, "name one of 1, 2, 3")
+	w.says(w.asks(jobs.VerbApprove, other, "9"), true, "There is no approval `9`; waiting: 1, 2, 3")
 	w.did()
 	w.says(w.asks(jobs.VerbApprove, other, "2"), false, "Approved")
 	w.says(w.asks(jobs.VerbDeny, other, "3\ntoo\nrisky"), false, "Denied")
@@ -78,8 +78,11 @@ func TestApproveOneOfSeveral(t *testing.T) {
 // other in its place.
 func TestApproveNothingElse(t *testing.T) {
 	w := waiting(t, 1)
-	for _, text := range []string{"7", "#7", "7 please"} {
-		w.says(w.asks(jobs.VerbApprove, other, text), true, "There is no approval", "`1` waits")
+	for _, text := range []string{"7", "#7", "7.", "`7`", "(7)"} {
+		w.says(w.asks(jobs.VerbApprove, other, text), true, "There is no approval `7`; waiting: 1")
+	}
+	for _, text := range []string{"7 please", "1 please", "not yet!", "only if the tests pass", "no. 1", "approval 1"} {
+		w.says(w.asks(jobs.VerbApprove, other, text), true, "Not approved.", "nothing else")
 	}
 	if d, _, _ := w.decision("1"); d != jobs.Waiting {
 		t.Errorf("decided %q", d)
@@ -151,4 +154,16 @@ func TestExpired(t *testing.T) {
 		t.Errorf("decided %q", d)
 	}
 	w.did("enqueue j1") // which ends it as expired
+}
+
+// TestApproveBeforeTheQuestion: an approval that was written before the question
+// was asked is none, however late it comes.
+func TestApproveBeforeTheQuestion(t *testing.T) {
+	w := waiting(t, 1)
+	written := func(at time.Time) func(*control.Request) { return func(r *control.Request) { r.Written = at } }
+	asked := w.now
+	w.now = w.now.Add(time.Hour)
+	w.says(w.asks(jobs.VerbApprove, other, "1", written(asked.Add(-2*time.Second))), true, "written before approval `1` was asked for")
+	w.did()
+	w.says(w.asks(jobs.VerbApprove, other, "`1`.", written(asked)), false, "Approved")
 }

@@ -29,6 +29,9 @@ type Request struct {
 	// Key tells one request from another: the same one is carried out once.
 	Key string
 	At  time.Time
+	// Written is when the forge says that it was written, or changed; zero where
+	// nobody knows.
+	Written time.Time
 }
 
 // Answer is what came of it.

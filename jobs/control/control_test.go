@@ -152,7 +152,7 @@ func TestAnswersAreInert(t *testing.T) {
 	w.approval("j1", "h1", hostile)
 	w.approval("j1", "h2", hostile)
 	w.says(w.asks(jobs.VerbStatus, other, ""), false, "Approval `1` waits", "Approval `2` waits")
-	w.says(w.asks(jobs.VerbApprove, evil, hostile), true, "Several things wait")
+	w.says(w.asks(jobs.VerbApprove, evil, hostile), true, "Not approved.")
 	w.says(w.asks(jobs.VerbDeny, evil, "1 "+hostile), false, "Denied")
 	w.says(w.asks(jobs.VerbApprove, other, "1"), true, "was denied already")
 	w.asks(jobs.VerbBudget, evil, hostile)

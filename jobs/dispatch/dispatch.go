@@ -140,7 +140,10 @@ func (h *handling) control(ctx context.Context, p trigger.Proposal, permission v
 		Key: h.ev.Key() + "|" + strconv.Itoa(h.index), At: h.ev.ReceivedAt,
 	}
 	if h.ev.Comment != nil {
-		req.Comment = h.ev.Comment.CommentRef
+		req.Comment, req.Written = h.ev.Comment.CommentRef, h.ev.Comment.CreatedAt
+		if h.ev.Action == "edited" {
+			req.Written = h.ev.Comment.UpdatedAt
+		}
 	}
 	if req.At.IsZero() {
 		req.At = h.cfg.Now()

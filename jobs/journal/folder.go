@@ -38,9 +38,27 @@ func (f Folder) Path(run jobs.RunID) string {
 	return filepath.Join(f.Dir, string(run), fileName)
 }
 
+// maxFile is the largest journal file that is read: a run of hours has a few
+// megabytes.
+const maxFile = 512 << 20
+
+// ReadFile reads a journal file, and nothing that has no end. A file that is not
+// there is an fs.ErrNotExist; one that is no journal, or too large, a
+// vcs.ErrInvalid.
+func ReadFile(path string) ([]byte, error) {
+	st, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !st.Mode().IsRegular() || st.Size() > maxFile {
+		return nil, fmt.Errorf("%w: %s is no journal: want a file of at most %d bytes", vcs.ErrInvalid, path, maxFile)
+	}
+	return os.ReadFile(path)
+}
+
 // LoadFile reads and checks a journal file.
 func LoadFile(path string) ([]Record, error) {
-	b, err := os.ReadFile(path)
+	b, err := ReadFile(path)
 	if err != nil {
 		return nil, fmt.Errorf("reading a journal: %w", err)
 	}

@@ -6,7 +6,10 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"slices"
+	"strconv"
 	"strings"
+	"unicode"
 
 	"github.com/greenwright/greenwright/agent/tool"
 	"github.com/greenwright/greenwright/jobs"
@@ -24,7 +27,11 @@ type approvals interface {
 // approvalOf finds what people said of something that is named by a hash, and
 // asks them when nobody has been asked.
 func (s *session) approvalOf(ctx context.Context, kind jobs.ApprovalKind, shown, reason string, bound ...string) (jobs.Approval, error) {
-	hash := boundTo(append([]string{string(s.job.ID), string(kind), shown}, bound...))
+	parts := append([]string{string(s.job.ID), string(kind), shown}, bound...)
+	hash := boundTo(parts)
+	for n := 1; s.usedUpApproval(hash); n++ { // once each: the next time, people are asked again
+		hash = boundTo(append(parts, strconv.Itoa(n)))
+	}
 	for _, a := range s.approvals {
 		if a.Hash == hash && a.Decision != jobs.Expired {
 			return a, nil
@@ -38,6 +45,11 @@ func (s *session) approvalOf(ctx context.Context, kind jobs.ApprovalKind, shown,
 		return a, fmt.Errorf("asking for approval: %w", err)
 	}
 	return a, s.tookApproval(ctx, a)
+}
+
+// usedUpApproval reports whether what was approved under a hash was done.
+func (s *session) usedUpApproval(hash string) bool {
+	return slices.ContainsFunc(s.approvals, func(a jobs.Approval) bool { return a.Hash == hash && a.Used })
 }
 
 // boundTo names what an answer is bound to.
@@ -98,7 +110,7 @@ func (s *session) hearApprovals(ctx context.Context) error {
 func (s *session) knows(a jobs.Approval) bool {
 	for _, k := range s.approvals {
 		if k.ID == a.ID {
-			return k.Decision == a.Decision
+			return k.Used || k.Decision == a.Decision
 		}
 	}
 	return false
@@ -107,8 +119,8 @@ func (s *session) knows(a jobs.Approval) bool {
 // mayRun asks about a command (rule P5): shown in full, and bound to the
 // directory and to the files as they are.
 func (s *session) mayRun(ctx context.Context, d Decided) (tool.Result, bool) {
-	if len(d.Script) > maxShown {
-		return tool.Failf(tool.CodePolicyDenied, "a person would have to be asked (%s), and the command is too long to be shown", d.Reason), false
+	if why := hides(d.Script, maxCommandLine); why != "" {
+		return tool.Failf(tool.CodePolicyDenied, "a person would have to be asked (%s), and the command cannot be shown as it is: %s", d.Reason, why), false
 	}
 	tree, err := s.work.side.TreeHash(ctx)
 	if err != nil {
@@ -118,9 +130,15 @@ func (s *session) mayRun(ctx context.Context, d Decided) (tool.Result, bool) {
 	if d.Dir != "" {
 		reason += fmt.Sprintf("; it would run in %q", d.Dir)
 	}
-	a, err := s.approvalOf(ctx, jobs.ApproveCommand, d.Script, reason, d.Dir, tree)
+	a, err := s.approvalOf(ctx, jobs.ApproveCommand, d.Script, reason, d.Tool, d.Dir, tree)
 	if err != nil {
 		return tool.Failf(tool.CodeInternal, "not run: nobody could be asked: %v", err), false
+	}
+	if a.Decision == jobs.Approved {
+		a.Used = true
+		if err := s.tookApproval(ctx, a); err != nil {
+			return tool.Failf(tool.CodeInternal, "not run: that it was approved could not be recorded: %v", err), false
+		}
 	}
 	return s.answered(a)
 }
@@ -150,6 +168,32 @@ func denial(a jobs.Approval) string {
 // not fit into a comment beside the rest (rule O7) cannot be shown in full.
 const maxShown = 40_000
 
+// The longest lines that people are asked about, in bytes: what goes off to the
+// right of a box is not seen.
+const (
+	maxCommandLine = 300
+	maxDiffLine    = 2_000
+)
+
+// hides says why a text does not look like what it is, empty if it does.
+func hides(text string, line int) string {
+	if len(text) > maxShown {
+		return "it is too long"
+	}
+	for l := range strings.Lines(text) {
+		if len(l) > line {
+			return fmt.Sprintf("it has a line of more than %d characters", line)
+		}
+	}
+	for _, r := range text {
+		odd := r != '\n' && r != '\t' && r != ' ' && (unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || unicode.IsSpace(r))
+		if odd || r == unicode.ReplacementChar {
+			return fmt.Sprintf("it has the invisible or ambiguous character %U", r)
+		}
+	}
+	return ""
+}
+
 // approvedChange asks about a change of what policy protects. Nil means that it
 // may be published.
 func (s *session) approvedChange(ctx context.Context, faults []publish.Fault) error {
@@ -160,7 +204,7 @@ func (s *session) approvedChange(ctx context.Context, faults []publish.Fault) er
 		}
 		reasons = append(reasons, f.Text)
 	}
-	if s.ctl.Approvals == nil || !s.cfg.Policy.Approves() || len(s.diff) > maxShown {
+	if s.ctl.Approvals == nil || !s.cfg.Policy.Approves() || hides(s.diff, maxDiffLine) != "" {
 		return s.refuseChange(ctx, faults)
 	}
 	a, err := s.approvalOf(ctx, jobs.ApproveChange, s.diff, strings.Join(reasons, "; "), s.base, s.change.Tree)

@@ -124,7 +124,9 @@ func (s *session) reserve(ctx context.Context, most store.Amount) (string, error
 		return "", err
 	}
 	s.requests++
-	id := fmt.Sprintf("%s:%d", s.ctl.Run, s.requests)
+	// What a worker before this one had reserved, and what became of it, is not
+	// known: it stays, and counts in full when the run ends.
+	id := fmt.Sprintf("%s:%d:%d", s.ctl.Run, s.ctl.Token, s.requests)
 	err = s.ctl.Budget.Reserve(ctx, store.Reservation{ID: id, Run: s.ctl.Run, Amount: most, Scopes: scopes})
 	if over, ok := errors.AsType[*store.OverError](err); ok {
 		return "", &agent.BudgetError{What: s.overWords(over)}

@@ -78,10 +78,14 @@ func (s *session) readBefore(ctx context.Context, p past) ([]keptBy, error) {
 		if errors.Is(err, jobs.ErrUnavailable) {
 			return nil, err
 		}
-		if err != nil || len(records) == 0 {
+		if err == nil {
+			p, err = readPast(records)
+		}
+		if err != nil {
+			s.log.Warn("run before the one to go on from cannot be read", "earlier_run", run, "error", err)
 			break
 		}
-		if p, err = readPast(records); err != nil || p.prepared == nil || p.prepared.Base != base {
+		if p.prepared == nil || p.prepared.Base != base { // or it is gone
 			break
 		}
 		out = append(out, keptBy{run, p.snaps})

@@ -18,3 +18,6 @@ func Guides(ctx context.Context, m *git.Mirror, commit string, records *journal.
 
 // BranchWords is branchWords.
 var BranchWords = branchWords
+
+// Hides says why a command cannot be shown to people as it is.
+func Hides(command string) string { return hides(command, maxCommandLine) }

@@ -146,7 +146,7 @@ func (s *session) again(ctx context.Context, why *lostError) *session {
 	n.records, n.status, n.held, n.rooms = s.records, s.status, s.held, s.rooms
 	n.past = s.past
 	n.past.takeResumed(journal.Resumed{Anew: why.what})
-	n.state, n.used, n.spent, n.approvals, n.anew = s.state, s.used, s.spent, s.approvals, why.what
+	n.state, n.used, n.spent, n.approvals, n.requests, n.anew = s.state, s.used, s.spent, s.approvals, s.requests, why.what
 	s.work, s.proof, s.held = nil, nil, nil
 	return n
 }

@@ -18,7 +18,7 @@ import (
 // only where the archive is needed. An error says that nothing could be looked
 // at.
 func Audit(ctx context.Context, load func() (config.Config, error), name, head string, log *slog.Logger) (journal.AuditReport, error) {
-	content, err := os.ReadFile(name)
+	content, err := journal.ReadFile(name)
 	switch {
 	case err == nil:
 		return journal.Audit(content, head), nil

@@ -44,7 +44,7 @@ type turn struct {
 // Played reads a run: a journal file, or one that is named by its id or its
 // job's. The chain must hold.
 func (r *Runs) Played(ctx context.Context, name string) (Played, error) {
-	content, err := os.ReadFile(name)
+	content, err := journal.ReadFile(name)
 	lines := splitLines(content)
 	if errors.Is(err, os.ErrNotExist) {
 		var run jobs.RunID
