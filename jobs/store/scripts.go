@@ -99,6 +99,8 @@ return redis.call('PEXPIRE', KEYS[1], ARGV[2])`
 // seconds to keep. The client sends a command again when its answer was lost:
 // a line that is the last one already is there. Where lines are missing in
 // front of it, it answers the number of the last one, negative.
+//
+//nolint:dupword // Lua
 const appendLua = `
 if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
 local last = redis.call('XREVRANGE', KEYS[2], '+', '-', 'COUNT', 1)[1]

@@ -32,6 +32,12 @@ type chaos struct {
 	bucket string
 	dir    string
 	n      int // of workers so far
+	// addrs are where each listens.
+	addrs map[*exec.Cmd]string
+	// front takes the hooks in place of the first worker, if it is set.
+	front bool
+	// stopRedis kills the redis-server.
+	stopRedis func()
 }
 
 // byTurn answers by how often the model has spoken, not by how often it was
@@ -75,16 +81,16 @@ func chaosScript() []modeltest.Step {
 func newChaos(t *testing.T, steps []modeltest.Step) *chaos {
 	t.Helper()
 	w := prepare(t, project(), steps)
-	c := &chaos{world: w, dir: filepath.Dir(w.cfg.DataDir)}
+	c := &chaos{world: w, dir: filepath.Dir(w.cfg.DataDir), addrs: map[*exec.Cmd]string{}}
 	c.bucket = filepath.Join(c.dir, "bucket")
 	socket, err := os.MkdirTemp("", "chaos-redis-")
 	if err != nil {
 		t.Fatal(err)
 	}
 	c.redis = "unix://" + filepath.Join(socket, "s")
-	stop := c.startRedis(socket)
+	c.stopRedis = c.startRedis(socket)
 	t.Cleanup(func() {
-		stop()
+		c.stopRedis()
 		_ = os.RemoveAll(socket)
 	})
 	t.Cleanup(func() {
@@ -158,7 +164,8 @@ func (c *chaos) worker(env ...string) *exec.Cmd {
 		}
 		return err
 	})
-	if c.n == 1 {
+	c.addrs[cmd] = listen
+	if c.n == 1 && !c.front {
 		c.github.AddHook("http://" + listen + "/webhooks/github")
 	}
 	return cmd

@@ -66,6 +66,7 @@ func hurried() int {
 		opts = append(opts, wire.WithJournals(mortal(at)))
 	}
 	log := slog.New(slog.NewTextHandler(os.Stderr, nil))
+	opts = append(opts, injected()...)
 	if err := wire.Serve(ctx, cfg, wire.Role(os.Getenv(role)), "test", log, nil, opts...); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
