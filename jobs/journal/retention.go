@@ -13,10 +13,7 @@ import (
 
 // Snapshots and commits of a run that another worker could go on from: their
 // names in the archive.
-const (
-	snapPrefix   = "snap-"
-	commitPrefix = "commit-"
-)
+const snapPrefix = "snap-"
 
 // SnapManifest is the artifact that holds a snapshot's manifest.
 func SnapManifest(id string) string { return snapPrefix + id + ".json" }
@@ -24,12 +21,9 @@ func SnapManifest(id string) string { return snapPrefix + id + ".json" }
 // SnapPack is the artifact that holds what a snapshot adds.
 func SnapPack(id string) string { return snapPrefix + id + ".pack" }
 
-// CommitPack is the artifact that holds a commit that the run has made.
-func CommitPack(sha string) string { return commitPrefix + sha + ".pack" }
-
 // resumable reports whether an artifact serves only to go on with a run.
 func resumable(name string) bool {
-	return strings.HasPrefix(name, snapPrefix) || strings.HasPrefix(name, commitPrefix)
+	return strings.HasPrefix(name, snapPrefix)
 }
 
 // Rules say how long things are kept. Zero is for ever, or without limit.

@@ -19,7 +19,7 @@ import (
 func held(run jobs.RunID, age time.Duration, snapshots int64) journal.Holding {
 	h := journal.Holding{Run: run, Bytes: 100 + snapshots, Time: planned.Add(-age), Artifacts: []journal.Artifact{{Name: "journal.jsonl", Size: 100}}}
 	if snapshots > 0 {
-		h.Artifacts = append(h.Artifacts, journal.Artifact{Name: journal.SnapManifest("s1"), Size: 1}, journal.Artifact{Name: journal.CommitPack("abc"), Size: snapshots - 1})
+		h.Artifacts = append(h.Artifacts, journal.Artifact{Name: journal.SnapManifest("s1"), Size: 1}, journal.Artifact{Name: journal.SnapPack("s1"), Size: snapshots - 1})
 	}
 	return h
 }
@@ -40,14 +40,14 @@ func TestPlan(t *testing.T) {
 		{"nothing", nil, rules, nil},
 		{"young", []journal.Holding{held("a", testDay, 50)}, rules, nil},
 		{"exactly as old as may be", []journal.Holding{held("a", 90*testDay, 0), held("b", 7*testDay, 5)}, rules, nil},
-		{"snapshots", []journal.Holding{held("a", 8*testDay, 50), held("b", 8*testDay, 0)}, rules, []string{"a [snap-s1.json commit-abc.pack] 50"}},
+		{"snapshots", []journal.Holding{held("a", 8*testDay, 50), held("b", 8*testDay, 0)}, rules, []string{"a [snap-s1.json snap-s1.pack] 50"}},
 		{"everything", []journal.Holding{held("a", 91*testDay, 50)}, rules, []string{"a [] 150"}},
 		{"kept", []journal.Holding{keep(held("a", 91*testDay, 50))}, rules, nil},
 		{"of tomorrow", []journal.Holding{held("a", -testDay, 50)}, rules, nil},
 		{"no rules", []journal.Holding{held("a", 9000*testDay, 50)}, journal.Rules{}, nil},
 		{"just fits", []journal.Holding{held("a", 1, 50), held("b", 2, 50)}, journal.Rules{MaxBytes: 300}, nil},
-		{"snapshots for room, oldest first", []journal.Holding{held("a", 1, 50), held("b", 3, 50), held("c", 2, 50)}, journal.Rules{MaxBytes: 400}, []string{"b [snap-s1.json commit-abc.pack] 50"}},
-		{"then runs", []journal.Holding{held("a", 1, 50), held("b", 3, 50), held("c", 2, 0)}, journal.Rules{MaxBytes: 200}, []string{"b [] 150", "a [snap-s1.json commit-abc.pack] 50"}},
+		{"snapshots for room, oldest first", []journal.Holding{held("a", 1, 50), held("b", 3, 50), held("c", 2, 50)}, journal.Rules{MaxBytes: 400}, []string{"b [snap-s1.json snap-s1.pack] 50"}},
+		{"then runs", []journal.Holding{held("a", 1, 50), held("b", 3, 50), held("c", 2, 0)}, journal.Rules{MaxBytes: 200}, []string{"b [] 150", "a [snap-s1.json snap-s1.pack] 50"}},
 		{"kept counts", []journal.Holding{keep(held("a", 9, 500)), held("b", 3, 50), held("c", 2, 0)}, journal.Rules{MaxBytes: 700}, []string{"b [] 150"}},
 		{"kept is too much", []journal.Holding{keep(held("a", 9, 500)), held("b", 3, 0)}, journal.Rules{MaxBytes: 10}, []string{"b [] 100"}},
 		{"age counts before room", []journal.Holding{held("a", 91*testDay, 50), held("b", 3, 50)}, journal.Rules{Journals: 90 * testDay, MaxBytes: 150}, []string{"a [] 150"}},

@@ -16,7 +16,7 @@
 //   - [Snapshots] keep a workspace's files as they are on disk, in a store of
 //     their own; a restore writes and removes through no link, touches only
 //     what differs, and destroys nothing that it does not hold.
-//   - What comes back from a bucket ([Snapshots.Import], [Mirror.Unbundle]) is
+//   - What comes back from a bucket ([Snapshots.Import]) is
 //     as hostile as a workspace: it is checked whole, within limits, before
 //     anything is written.
 //   - A push never forces: the remote must be where the caller expects it,

@@ -3,6 +3,8 @@ package git_test
 import (
 	"bytes"
 	"compress/zlib"
+	"crypto/sha1"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"os"
@@ -256,4 +258,15 @@ func FuzzImport(f *testing.F) {
 			t.Errorf("back again (-want +got):\n%s", diff)
 		}
 	})
+}
+
+// hexOf is an object's id.
+func hexOf(kind, content string) string {
+	return hex.EncodeToString([]byte(idOf(kind, content)))
+}
+
+// idOf is an object's id as trees hold it.
+func idOf(kind, content string) string {
+	sum := sha1.Sum(fmt.Appendf(nil, "%s %d\x00%s", kind, len(content), content))
+	return string(sum[:])
 }
