@@ -1,7 +1,9 @@
 package e2e_test
 
 import (
+	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -18,7 +20,7 @@ import (
 // slowly answers a question after a while.
 func slowly() []modeltest.Step {
 	step := func(modeltest.Request) modeltest.Reply {
-		time.Sleep(300 * time.Millisecond)
+		time.Sleep(time.Second)
 		return calls(does("finish", map[string]any{"summary": "x", "answer": "So it is."}))
 	}
 	return slices.Repeat([]modeltest.Step{step}, 100)
@@ -47,7 +49,7 @@ func TestFloodOfOneRepository(t *testing.T) {
 			w := settle(t, project(), slowly(), func(c *config.Config) { c.Jobs.Concurrency, c.Jobs.PerRepository = concurrency, 1 })
 			other := w.second()
 			w.begin("all")
-			const flood = 6
+			const flood = 5
 			for i := range flood {
 				w.issue(fmt.Sprintf("Question %d", i), "", "/agent ask why?")
 			}
@@ -56,13 +58,23 @@ func TestFloodOfOneRepository(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			asked := time.Now()
 			if _, err := other.Comment(issue.Number, "maintainer", "/agent ask why?"); err != nil {
 				t.Fatal(err)
 			}
+			w.await("the other's job", func() error {
+				if !regexp.MustCompile(`msg="job accepted" .* repo=other/gadgets`).MatchString(w.log.String()) {
+					return errors.New("it is not accepted yet")
+				}
+				return nil
+			})
+			asked := time.Now()
 			var all []journal.Report
 			w.await("all runs", func() error {
-				all = slices.DeleteFunc(w.reports(), func(r journal.Report) bool { return r.Ended == nil })
+				kept, err := w.kept()
+				if err != nil {
+					return err
+				}
+				all = slices.DeleteFunc(kept, func(r journal.Report) bool { return r.Ended == nil })
 				if len(all) != flood+1 {
 					return fmt.Errorf("%d have ended", len(all))
 				}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -105,12 +107,38 @@ func (w *inhabited) says(number int, login, text string) {
 	}
 }
 
+// kept are the reports of all runs so far, some of which may still be going on:
+// the error is that of one which is being archived at the moment.
+func (w *inhabited) kept() ([]journal.Report, error) {
+	dir := filepath.Join(w.cfg.DataDir, "artifacts")
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	var out []journal.Report
+	for _, e := range entries {
+		records, err := journal.LoadFile(journal.Folder{Dir: dir}.Path(jobs.RunID(e.Name())))
+		if err != nil {
+			return nil, err
+		}
+		report, err := journal.Fold(records)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, report)
+	}
+	return out, nil
+}
+
 // one is the report of the only run, which has ended.
 func (w *inhabited) one(state jobs.State) journal.Report {
 	w.t.Helper()
 	var out journal.Report
 	w.await("the end of one run, "+string(state), func() error {
-		all := w.reports()
+		all, err := w.kept()
+		if err != nil {
+			return err
+		}
 		if len(all) != 1 || all[0].Ended == nil {
 			return fmt.Errorf("%d runs", len(all))
 		}
@@ -190,8 +218,12 @@ func (w *inhabited) oneOf(number int, state jobs.State) journal.Report {
 	w.t.Helper()
 	var out []journal.Report
 	w.await("the end of one run", func() error {
+		all, err := w.kept()
+		if err != nil {
+			return err
+		}
 		out = nil
-		for _, r := range w.reports() {
+		for _, r := range all {
 			if r.Started.Job.Thread.Number == number && r.Ended != nil {
 				out = append(out, r)
 			}
