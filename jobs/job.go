@@ -46,6 +46,8 @@ type Job struct {
 	// Opening is the TextHash of the thread's title and opening text at the
 	// time of the request; empty when the event did not tell them.
 	Opening string `json:"opening,omitempty"`
+	// Also is what was asked for in the same moment by a command, beside a review.
+	Also string `json:"also,omitempty"`
 	// Continues is the run whose files and findings this job goes on from.
 	Continues RunID `json:"continues,omitempty"`
 	// EventKey is the dedupe key of the event behind the job.

@@ -244,6 +244,7 @@ func TestStopStartsWhatWaits(t *testing.T) {
 	w.policy.AutoRepair = "all"
 	w.handle(w.says(w.writer, pr.Thread, "/agent fix"))
 	first := w.holder(pr.Thread)
+	w.now = w.now.Add(6 * time.Second) // not in the same moment
 	w.handle(w.red(pr.Head.SHA, "test"))
 	w.handle(w.says(w.writer, pr.Thread, "/agent stop"))
 	if next := w.holder(pr.Thread); next.Job.Kind != jobs.KindCheckRepair || next.Job.ID == first.Job.ID {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/greenwright/greenwright/jobs"
+	"github.com/greenwright/greenwright/jobs/store"
 	"github.com/greenwright/greenwright/vcs"
 	"github.com/greenwright/greenwright/vcs/vcstest"
 )
@@ -166,7 +167,7 @@ func TestReviewAndCheckWait(t *testing.T) {
 	pr := w.ourPull("greenwright/1-x")
 	w.handle(w.says(w.writer, pr.Thread, "/agent fix"))
 	first := w.holder(pr.Thread)
-	w.now = w.now.Add(time.Second)
+	w.now = w.now.Add(6 * time.Second) // not in the same moment
 	review := w.review(pr)
 	for range 2 {
 		w.handle(review)
@@ -202,12 +203,44 @@ func TestReviewAndCheckWait(t *testing.T) {
 	}
 }
 
+// A command, a review and a red check within five seconds are one job, unless it
+// has begun (rule T9).
+func TestTriggersInTheSameMoment(t *testing.T) {
+	w := newWorld(t)
+	pr := w.ourPull("greenwright/1-x")
+	w.handle(w.says(w.writer, pr.Thread, "/agent fix and keep the name"))
+	first := w.holder(pr.Thread)
+	w.now = w.now.Add(2 * time.Second)
+	w.handle(w.red(pr.Head.SHA, "test"))
+	review := w.review(pr)
+	for range 2 {
+		w.handle(review)
+	}
+	got := w.holder(pr.Thread).Job
+	if got.ID != first.Job.ID || got.Kind != jobs.KindReviewFollowup || got.Review == 0 || got.Also != "and keep the name" || w.depth() != 1 {
+		t.Errorf("%d jobs, the holder is %+v", w.depth(), got)
+	}
+	w.end(w.holder(pr.Thread))
+	check(t, w.disp.Next(ctx, pr.Thread))
+	if id := w.holder(pr.Thread).Job.ID; id != "" {
+		t.Errorf("%s was started as well", id)
+	}
+
+	w.handle(w.says(w.writer, pr.Thread, "/agent fix"))
+	must(w.store.UpdateJob(ctx, w.holder(pr.Thread).Job.ID, func(r *store.JobRecord) error { r.Attempts = 1; return nil }))
+	w.handle(w.review(pr))
+	if got := w.holder(pr.Thread).Job; got.Kind != jobs.KindFix || got.Review != 0 {
+		t.Errorf("a job that has begun became %+v", got)
+	}
+}
+
 // A job that cannot be started just now goes on waiting.
 func TestWhatWaitsIsNotLost(t *testing.T) {
 	w := newWorld(t)
 	pr := w.ourPull("greenwright/1-x")
 	w.handle(w.says(w.writer, pr.Thread, "/agent fix"))
 	first := w.holder(pr.Thread)
+	w.now = w.now.Add(6 * time.Second)
 	w.handle(w.review(pr))
 	w.end(first)
 	w.policy.JobsPerHour = 1 // the breaker speaks, and the forge does not listen
@@ -228,6 +261,7 @@ func TestWhatWaitsIsNotStuck(t *testing.T) {
 	pr := w.ourPull("greenwright/1-x")
 	w.handle(w.says(w.writer, pr.Thread, "/agent fix"))
 	first := w.holder(pr.Thread)
+	w.now = w.now.Add(6 * time.Second)
 	review := w.review(pr)
 	w.handle(review)
 	w.now = w.now.Add(time.Second)

@@ -117,6 +117,9 @@ func (h *handling) busy(ctx context.Context, job jobs.Job, holder jobs.JobID) (p
 		return false, err
 	}
 	if !joins {
+		if merged, err := h.coalesce(ctx, job, holder); merged || err != nil {
+			return merged, err
+		}
 		return true, h.wait(ctx, job, holder)
 	}
 	text := job.Command.Text
@@ -129,6 +132,41 @@ func (h *handling) busy(ctx context.Context, job jobs.Job, holder jobs.JobID) (p
 	}
 	h.log.Info("thread is busy, message handed on", "job_id", job.ID, "holder", holder)
 	_, err = h.cfg.Store.MoveJob(ctx, job.ID, jobs.Canceled, "became a message to job "+string(holder), func(r *store.JobRecord) { r.Into = holder })
+	return true, err
+}
+
+// coalesceWindow is within which two triggers on one thread are one job (rule T9).
+const coalesceWindow = 5 * time.Second
+
+// errBegun says that a job is under way, and takes nothing more up.
+var errBegun = errors.New("job has begun")
+
+// coalesce lets a review or a red check become part of a command's job that was
+// asked for in the same moment and has not begun.
+func (h *handling) coalesce(ctx context.Context, job jobs.Job, holder jobs.JobID) (bool, error) {
+	if job.Kind != jobs.KindReviewFollowup && job.Kind != jobs.KindCheckRepair {
+		return false, nil
+	}
+	_, err := h.cfg.Store.UpdateJob(ctx, holder, func(r *store.JobRecord) error {
+		apart := job.CreatedAt.Sub(r.Job.CreatedAt).Abs()
+		if r.State != jobs.Queued || r.Attempts > 0 || r.Job.Kind != jobs.KindFix || apart > coalesceWindow {
+			return errBegun
+		}
+		r.Job.Check = job.Check
+		if job.Kind == jobs.KindReviewFollowup {
+			r.Job.Kind, r.Job.Review, r.Job.Also, r.Job.Command.Text = job.Kind, job.Review, r.Job.Command.Text, job.Command.Text
+			r.Job.Requester, r.Job.Permission = job.Requester, min(r.Job.Permission, job.Permission) // of two, the lower
+		}
+		return nil
+	})
+	if errors.Is(err, errBegun) || errors.Is(err, store.ErrNotFound) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	h.log.Info("two triggers are one job", "job_id", job.ID, "holder", holder)
+	_, err = h.cfg.Store.MoveJob(ctx, job.ID, jobs.Canceled, "became part of job "+string(holder), func(r *store.JobRecord) { r.Into = holder })
 	return true, err
 }
 

@@ -49,7 +49,11 @@ func (s *session) instruction() string {
 	case jobs.KindCheckRepair:
 		return "A check on this pull request is red. Find the cause and repair it, without weakening any test or check."
 	case jobs.KindReviewFollowup:
-		return fmt.Sprintf("%s has reviewed this pull request. Act on each quoted remark that has an id, and give an answer to each by its id when you finish: what you did, or a question, or why not.", who)
+		text := fmt.Sprintf("%s has reviewed this pull request. Act on each quoted remark that has an id, and give an answer to each by its id when you finish: what you did, or a question, or why not.", who)
+		if also := untrusted.Visible(s.job.Also); also != "" {
+			text += "\n\nBeside it was asked:\n\n" + also
+		}
+		return text
 	case jobs.KindFix:
 	}
 	if asked == "" {
