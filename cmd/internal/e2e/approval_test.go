@@ -234,7 +234,8 @@ func TestProtectedChange(t *testing.T) {
 			if n := len(w.pulls()); n != 0 {
 				t.Errorf("%d pull requests before anybody has answered", n)
 			}
-			w.says(number, "maintainer", "/agent "+answer+" 1 because I say so")
+			why := map[string]string{"deny": " because I say so"}[answer]
+			w.says(number, "maintainer", "/agent "+answer+" 1"+why)
 			if answer == "approve" {
 				w.awaitText(number, "Done and verified")
 				w.file(w.pulls()[0].Head.Name, ".github/actions/new/action.yml")
