@@ -18,6 +18,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/greenwright/greenwright/agent/model/modeltest"
 	"github.com/greenwright/greenwright/jobs/journal"
 	"github.com/greenwright/greenwright/vcs"
 )
@@ -59,6 +60,18 @@ func (c *chaos) outside(number int) outside {
 		}
 	}
 	return o
+}
+
+// slowScript has a command that takes longer than a lease.
+func slowScript() []modeltest.Step {
+	done := does("finish", map[string]any{"summary": "add subtracted; now it adds."})
+	return byTurn(
+		calls(read("add.sh")),
+		calls(does("edit_file", map[string]any{"path": "add.sh", "old_string": "$1 - $2", "new_string": "$1 + $2"})),
+		calls(does("run_command", map[string]any{"command": "echo begun >> log.txt; sleep 4; echo ended >> log.txt"})),
+		calls(does("write_file", map[string]any{"path": "NOTES", "content": "It adds.\n"})),
+		calls(done), calls(done),
+	)
 }
 
 // TestFencing: a worker is stopped in the middle of a run, and another ends the
@@ -148,6 +161,36 @@ func (c *chaos) givesUp(cmd *exec.Cmd) {
 	if err := cmd.Wait(); err != nil {
 		c.t.Errorf("the first ended with %v", err)
 	}
+}
+
+// TestFencingInsideACommand: the worker is stopped while a command runs, which
+// goes on without it.
+func TestFencingInsideACommand(t *testing.T) {
+	t.Parallel()
+	c := newChaos(t, slowScript())
+	first := c.worker()
+	number, _ := c.issue("Adding is wrong", "", "/agent fix")
+	c.await("the command", func() error { return c.begun(c.machine(first)) })
+	c.freeze(first)
+	c.overtaken(number, first)
+	if log, err := c.repo.File(c.pulls()[0].Head.Name, "log.txt"); err == nil {
+		t.Errorf("a command that was cut off left %q", log)
+	}
+}
+
+// begun looks for what slowScript's command leaves first.
+func (c *chaos) begun(machine string) error {
+	found := fmt.Errorf("not yet")
+	err := filepath.WalkDir(filepath.Join(machine, "runs"), func(_ string, d fs.DirEntry, err error) error {
+		if err == nil && d.Name() == "log.txt" {
+			found = nil
+		}
+		return nil // what is removed meanwhile
+	})
+	if err != nil {
+		return err
+	}
+	return found
 }
 
 // TestFencingInFlight: what the first had sent already reaches the forge when
