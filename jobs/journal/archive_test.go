@@ -342,3 +342,37 @@ func BenchmarkSave(b *testing.B) {
 		}
 	}
 }
+
+// TestJoined: what Redis has goes before what the archive has, unless that is
+// more of it.
+func TestJoined(t *testing.T) {
+	a, err := journal.OpenArchive(t.Context(), t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = a.Close() }()
+	lines := func(from, to int) (out [][]byte) {
+		for n := from; n <= to; n++ {
+			out = append(out, fmt.Appendf(nil, `{"seq":%d}`, n))
+		}
+		return out
+	}
+	if err := a.Put(t.Context(), "run", lines(1, 5)); err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct{ live, want [][]byte }{
+		"nothing in redis":     {nil, lines(1, 5)},
+		"more in redis":        {lines(1, 7), lines(1, 7)},
+		"redis lost its end":   {lines(1, 3), lines(1, 5)},
+		"redis has the end":    {lines(6, 8), lines(1, 8)},
+		"redis has some twice": {lines(4, 6), lines(1, 6)},
+	} {
+		got, err := a.Joined(t.Context(), "run", c.live)
+		if diff := cmp.Diff(c.want, got); diff != "" || err != nil {
+			t.Errorf("%s: %v (-want +got):\n%s", name, err, diff)
+		}
+	}
+	if got, err := a.Joined(t.Context(), "unknown", nil); len(got) != 0 || err != nil {
+		t.Errorf("of a run that nobody knows: %q, %v", got, err)
+	}
+}

@@ -1,9 +1,7 @@
 package runner
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -25,34 +23,11 @@ func (w *Worker) past(ctx context.Context, run jobs.RunID) ([]journal.Record, er
 	if err != nil {
 		return nil, err
 	}
-	archived, err := w.Runner.cfg.Archive.Load(ctx, run)
-	if err != nil && !errors.Is(err, vcs.ErrNotFound) {
-		return nil, err
-	}
-	if len(live) >= len(archived) && len(live) > 0 && numberOf(live[0]) == 1 {
-		return journal.Parse(live)
-	}
-	all, err := journal.Lines(archived)
+	all, err := w.Runner.cfg.Archive.Joined(ctx, run, live)
 	if err != nil {
 		return nil, err
 	}
-	for _, line := range live {
-		if numberOf(line) > uint64(len(archived)) {
-			all = append(all, line)
-		}
-	}
 	return journal.Parse(all)
-}
-
-// numberOf is a record's place in its journal.
-func numberOf(line []byte) uint64 {
-	var r struct {
-		Seq uint64 `json:"seq"`
-	}
-	if err := json.NewDecoder(bytes.NewReader(line)).Decode(&r); err != nil {
-		return 0
-	}
-	return r.Seq
 }
 
 // finish records the end, then tells it, then frees the thread. What could not

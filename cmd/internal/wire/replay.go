@@ -45,7 +45,7 @@ type turn struct {
 // job's. The chain must hold.
 func (r *Runs) Played(ctx context.Context, name string) (Played, error) {
 	content, err := journal.ReadFile(name)
-	lines := splitLines(content)
+	lines := journal.SplitLines(content)
 	if errors.Is(err, os.ErrNotExist) {
 		var run jobs.RunID
 		if _, run, err = r.find(ctx, name); err != nil {

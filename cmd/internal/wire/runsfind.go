@@ -1,9 +1,7 @@
 package wire
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 
@@ -69,43 +67,9 @@ func (r *Runs) lines(ctx context.Context, run jobs.RunID) ([][]byte, error) {
 			return nil, err
 		}
 	}
-	if len(live) > 0 && seqOf(live[0]) == 1 {
-		return live, nil
+	lines, err := r.archive.Joined(ctx, run, live)
+	if err == nil && len(lines) == 0 {
+		err = fmt.Errorf("%w: no journal of run %s", vcs.ErrNotFound, run)
 	}
-	content, err := r.archive.Journal(ctx, run)
-	if err != nil && (len(live) == 0 || !errors.Is(err, vcs.ErrNotFound)) {
-		return nil, err
-	}
-	all := splitLines(content)
-	last := uint64(0)
-	if len(all) > 0 {
-		last = seqOf(all[len(all)-1])
-	}
-	for _, line := range live {
-		if seqOf(line) > last {
-			all = append(all, line)
-		}
-	}
-	return all, nil
-}
-
-func splitLines(content []byte) [][]byte {
-	var out [][]byte
-	for line := range bytes.Lines(content) {
-		if line = bytes.TrimSuffix(line, []byte{'\n'}); len(line) > 0 {
-			out = append(out, line)
-		}
-	}
-	return out
-}
-
-// seqOf is a record's place in its journal, 0 for what is none.
-func seqOf(line []byte) uint64 {
-	var r struct {
-		Seq uint64 `json:"seq"`
-	}
-	if json.Unmarshal(line, &r) != nil {
-		return 0
-	}
-	return r.Seq
+	return lines, err
 }

@@ -113,7 +113,7 @@ func (r *Runs) Journal(ctx context.Context, name string, follow bool, line func(
 			return err
 		}
 		for _, l := range lines {
-			n := seqOf(l)
+			n := journal.NumberOf(l)
 			if follow && n != 0 && n <= last {
 				continue
 			}
