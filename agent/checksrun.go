@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/greenwright/greenwright/agent/model"
 	"github.com/greenwright/greenwright/agent/tool"
@@ -69,6 +70,10 @@ func (r *run) runMissing(ctx context.Context) error {
 
 // platformPrefix begins the ids of the platform's own calls.
 const platformPrefix = "platform_checks_"
+
+// PlatformCall reports whether the id of a recorded call is that of one that the
+// platform made by itself.
+func PlatformCall(id string) bool { return strings.HasPrefix(id, platformPrefix) }
 
 // platformID is an id for a call of the platform's own that no call has.
 func (r *run) platformID() string {

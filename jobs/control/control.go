@@ -74,7 +74,7 @@ type Config struct {
 type Budget struct {
 	Thread int64 // ceiling of one thread; 0 is none
 	Most   int64 // how much people may add to it in all
-	// Month is how a month is named among the scopes (jobs/runner).
+	// Spent is what the thread of a job has used of it.
 	Spent func(ctx context.Context, job jobs.Job) (int64, error)
 }
 

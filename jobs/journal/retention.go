@@ -15,6 +15,9 @@ import (
 // names in the archive.
 const snapPrefix = "snap-"
 
+// PatchName is the artifact that keeps a change which was not published.
+const PatchName = "change.patch"
+
 // SnapManifest is the artifact that holds a snapshot's manifest.
 func SnapManifest(id string) string { return snapPrefix + id + ".json" }
 

@@ -228,7 +228,7 @@ func (s *session) suspend(ctx context.Context) error {
 		return errors.New("suspended without a question")
 	}
 	if s.awaited.Kind == jobs.ApproveChange && s.diff != "" { // rule O6, whatever becomes of the question
-		if err := s.cfg.Archive.Save(context.WithoutCancel(ctx), s.ctl.Run, patchName, s.redacted([]byte(s.diff))); err != nil {
+		if err := s.cfg.Archive.Save(context.WithoutCancel(ctx), s.ctl.Run, journal.PatchName, s.redacted([]byte(s.diff))); err != nil {
 			s.log.Warn("change could not be kept", "error", err)
 		}
 	}

@@ -130,7 +130,7 @@ func (s *session) pinnedEarlier(ctx context.Context, remote vcs.Remote) (done bo
 // maxEarlier bounds what is told of the run before.
 const maxEarlier = 8 << 10
 
-// tellEarlier is what the agent is told of the run before.
+// tell is what the agent is told of the run before.
 func (e *earlier) tell() agent.ContextBlock {
 	var b strings.Builder
 	r := e.past.report

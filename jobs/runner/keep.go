@@ -58,9 +58,19 @@ func (s *session) store(ctx context.Context, kept git.Kept) error {
 	return s.cfg.Archive.Save(ctx, s.ctl.Run, journal.SnapManifest(kept.ID), kept.Manifest)
 }
 
-// fetchKept reads states from the bucket, each once, in the order in which they
-// were kept; what the journal does not vouch for is not used.
+// fetchKept reads states of a run; without them what was done is lost.
 func (s *session) fetchKept(ctx context.Context, run jobs.RunID, snaps []agent.SnapshotRecord) ([]git.Kept, error) {
+	kept, err := ReadKept(ctx, s.cfg.Archive, run, snaps)
+	if err != nil {
+		return nil, &lostError{"the kept states of its files cannot be had", err}
+	}
+	return kept, nil
+}
+
+// ReadKept reads states of a run's files from the archive, each once, in the
+// order in which they were kept. What the journal does not vouch for is not
+// used: vcs.ErrInvalid; vcs.ErrNotFound for what is not there any more.
+func ReadKept(ctx context.Context, archive *journal.Archive, run jobs.RunID, snaps []agent.SnapshotRecord) ([]git.Kept, error) {
 	var out []git.Kept
 	seen := map[string]bool{}
 	for _, r := range snaps {
@@ -68,24 +78,24 @@ func (s *session) fetchKept(ctx context.Context, run jobs.RunID, snaps []agent.S
 			continue
 		}
 		seen[r.ID] = true
-		kept, err := s.fetchOne(ctx, run, r.ID)
-		if err != nil {
-			return nil, &lostError{"a kept state of its files is not in the bucket", err}
+		kept, err := readOne(ctx, archive, run, r.ID)
+		if err == nil && kept.Sum() != r.Sum {
+			err = fmt.Errorf("%w: it is not the one that the journal names", vcs.ErrInvalid)
 		}
-		if kept.Sum() != r.Sum {
-			return nil, &lostError{what: "a kept state of its files is not the one that the journal names"}
+		if err != nil {
+			return nil, fmt.Errorf("reading state %s of the files of run %s: %w", r.ID, run, err)
 		}
 		out = append(out, kept)
 	}
 	return out, nil
 }
 
-func (s *session) fetchOne(ctx context.Context, run jobs.RunID, id string) (git.Kept, error) {
-	manifest, err := s.cfg.Archive.Read(ctx, run, journal.SnapManifest(id))
+func readOne(ctx context.Context, archive *journal.Archive, run jobs.RunID, id string) (git.Kept, error) {
+	manifest, err := archive.Read(ctx, run, journal.SnapManifest(id))
 	if err != nil {
 		return git.Kept{}, err
 	}
-	pack, err := s.cfg.Archive.Read(ctx, run, journal.SnapPack(id))
+	pack, err := archive.Read(ctx, run, journal.SnapPack(id))
 	if err != nil && !errors.Is(err, vcs.ErrNotFound) {
 		return git.Kept{}, err
 	}

@@ -143,11 +143,11 @@ func known(a, b int) int {
 
 // Limits of the window that is used.
 const (
-	// usefulWindow is as much of a larger window as is used unless the operator
+	// UsefulWindow is as much of a larger window as is used unless the operator
 	// sets limits.context_tokens: each step sends all of it again, vendors charge
 	// more above 100,000 to 272,000 tokens, and what is far back is found less
 	// well.
-	usefulWindow = 200_000
+	UsefulWindow = 200_000
 	// replyShare of a small window is left for a reply.
 	replyShare = 4
 )
@@ -157,7 +157,7 @@ const (
 func (s *session) limits(w worker) agent.Limits {
 	l := s.cfg.Limits
 	if l.ContextTokens == 0 && w.choice.Window > 0 {
-		l.ContextTokens = min(w.choice.Window, usefulWindow)
+		l.ContextTokens = min(w.choice.Window, UsefulWindow)
 	}
 	if w.choice.Window > 0 {
 		l.ContextTokens = min(l.ContextTokens, w.choice.Window)

@@ -267,9 +267,6 @@ func resultOf(job jobs.Job, report journal.Report) Result {
 // keptNote says where the work of a run is that ends without a room.
 const keptNote = "the files as run %s left them are kept; the command `continue` goes on from there"
 
-// patchName is the artifact that keeps an unpublished change.
-const patchName = "change.patch"
-
 // salvage keeps a change that did not reach the forge (rule O6).
 func (s *session) salvage(ctx context.Context, e *ending) error {
 	if e.state == jobs.Verified || e.state == jobs.Unverified || e.state == jobs.NoChange || e.state == jobs.Answered {
@@ -287,10 +284,10 @@ func (s *session) salvage(ctx context.Context, e *ending) error {
 	if err := s.overtaken(ctx); err != nil {
 		return err
 	}
-	if err := s.cfg.Archive.Save(ctx, s.ctl.Run, patchName, s.redacted([]byte(s.diff))); err != nil {
+	if err := s.cfg.Archive.Save(ctx, s.ctl.Run, journal.PatchName, s.redacted([]byte(s.diff))); err != nil {
 		return err
 	}
-	return s.note(ctx, journal.NoteNotice, "the change so far is kept as %s of run %s", patchName, s.ctl.Run)
+	return s.note(ctx, journal.NoteNotice, "the change so far is kept as %s of run %s", journal.PatchName, s.ctl.Run)
 }
 
 func (s *session) redacted(p []byte) []byte {

@@ -2,12 +2,12 @@ package wire
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/greenwright/greenwright/agent"
 	"github.com/greenwright/greenwright/jobs"
 	"github.com/greenwright/greenwright/jobs/journal"
+	"github.com/greenwright/greenwright/jobs/runner"
 	"github.com/greenwright/greenwright/vcs"
 	"github.com/greenwright/greenwright/vcs/git"
 )
@@ -47,25 +47,39 @@ func (r *Runs) restoreReplay(ctx context.Context, room *replayRoom, p Played, fr
 	return err
 }
 
-// keptEarlier are the states of the run that this one goes on from, which its
-// own build on; none for the empty one.
+// keptEarlier are the states of the runs that this one goes on from, the first
+// one's first, which its own build on; none for the empty one.
 func (r *Runs) keptEarlier(ctx context.Context, run jobs.RunID) ([]git.Kept, error) {
-	if run == "" {
-		return nil, nil
+	var out []git.Kept
+	for back := 0; run != "" && back <= runner.MaxBefore; back++ {
+		was, err := r.played(ctx, run)
+		if err != nil {
+			return nil, fmt.Errorf("reading the journal of run %s, which this one goes on from: %w", run, err)
+		}
+		kept, err := r.kept(ctx, run, was.before(was.Steps+1))
+		if err != nil && back == 0 {
+			return nil, err
+		}
+		if err != nil { // whether it is missed shows when the others are used
+			r.log.Warn("states of a run before cannot be had", "run_id", run, "error", err)
+		}
+		out = append(kept, out...)
+		run = was.job.Continues
 	}
+	return out, nil
+}
+
+// played is the journal of a run, checked and read.
+func (r *Runs) played(ctx context.Context, run jobs.RunID) (Played, error) {
 	lines, err := r.lines(ctx, run)
 	if err != nil {
-		return nil, fmt.Errorf("reading the journal of run %s, which this one goes on from: %w", run, err)
+		return Played{}, err
 	}
 	records, err := journal.Parse(lines)
 	if err != nil {
-		return nil, err
+		return Played{}, err
 	}
-	was, err := readPlayed(records)
-	if err != nil {
-		return nil, err
-	}
-	return r.kept(ctx, run, was.before(was.Steps+1))
+	return readPlayed(records)
 }
 
 // before are the entries of a run before a step.
@@ -93,30 +107,13 @@ func (t turn) until(step int) []agent.Entry {
 	return t.entries
 }
 
-// kept reads states from the archive, each once; what the journal does not
-// vouch for is not used.
+// kept reads the states of a run that its entries name.
 func (r *Runs) kept(ctx context.Context, run jobs.RunID, entries []agent.Entry) ([]git.Kept, error) {
-	var out []git.Kept
-	seen := map[string]bool{}
+	var snaps []agent.SnapshotRecord
 	for _, e := range entries {
-		if e.Snapshot == nil || e.Snapshot.Sum == "" || seen[e.Snapshot.ID] {
-			continue
+		if e.Snapshot != nil && e.Snapshot.Sum != "" {
+			snaps = append(snaps, *e.Snapshot)
 		}
-		id := e.Snapshot.ID
-		seen[id] = true
-		manifest, err := r.archive.Read(ctx, run, journal.SnapManifest(id))
-		if err != nil {
-			return nil, fmt.Errorf("reading state %s of the files: %w", id, err)
-		}
-		pack, err := r.archive.Read(ctx, run, journal.SnapPack(id))
-		if err != nil && !errors.Is(err, vcs.ErrNotFound) {
-			return nil, fmt.Errorf("reading state %s of the files: %w", id, err)
-		}
-		k := git.Kept{ID: id, Manifest: manifest, Pack: pack}
-		if k.Sum() != e.Snapshot.Sum {
-			return nil, fmt.Errorf("%w: state %s of the files is not the one that the journal names", vcs.ErrInvalid, id)
-		}
-		out = append(out, k)
 	}
-	return out, nil
+	return runner.ReadKept(ctx, r.archive.Archive, run, snaps)
 }

@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/greenwright/greenwright/agent"
@@ -170,7 +169,7 @@ func (r *Runs) replayTask(p Played, t turn) agent.Task {
 	task.Limits.InputTokens, task.Limits.OutputTokens, task.Limits.CostMicroUSD = 0, 0, 0
 	if m, err := newModels(r.cfg, nil, slog.New(slog.DiscardHandler)); err == nil {
 		if c, err := m.Model(t.model, runner.Telling{}); err == nil && c.Window > 0 && task.Limits.ContextTokens == 0 {
-			task.Limits.ContextTokens = min(c.Window, usefulWindow)
+			task.Limits.ContextTokens = min(c.Window, runner.UsefulWindow)
 		}
 	}
 	return task
@@ -178,9 +177,6 @@ func (r *Runs) replayTask(p Played, t turn) agent.Task {
 
 // replayClock is above what any run takes.
 const replayClock = 24 * time.Hour
-
-// usefulWindow is how much of a window a run uses (jobs/runner).
-const usefulWindow = 200_000
 
 // facts are the verifying commands as the turn was told of them: those of the
 // proof before it, or of the baseline.
@@ -218,7 +214,7 @@ func (t turn) textEdits() bool {
 			for _, c := range e.Reply.Message.Calls() {
 				written[c.ID] = true
 			}
-		case e.Kind == agent.EntryIntended && e.Call != nil && !written[e.Call.Call.ID] && !strings.HasPrefix(e.Call.Call.ID, "platform_"):
+		case e.Kind == agent.EntryIntended && e.Call != nil && !written[e.Call.Call.ID] && !agent.PlatformCall(e.Call.Call.ID):
 			return true
 		}
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/greenwright/greenwright/cmd/internal/config"
 	"github.com/greenwright/greenwright/jobs"
+	"github.com/greenwright/greenwright/jobs/journal"
 	"github.com/greenwright/greenwright/jobs/queue"
 	"github.com/greenwright/greenwright/jobs/store"
 	"github.com/greenwright/greenwright/vcs"
@@ -175,14 +176,10 @@ func lineOf(rec store.JobRecord) JobLine {
 	}
 }
 
-// patchFile is where a run keeps a change that it did not publish
-// (jobs/runner).
-const patchFile = "change.patch"
-
 // Patch is the kept change of a run, or of a job's; vcs.ErrNotFound when none
 // was kept.
 func (r *Runs) Patch(ctx context.Context, name string) ([]byte, error) {
-	patch, err := r.archive.Read(ctx, jobs.RunID(name), patchFile)
+	patch, err := r.archive.Read(ctx, jobs.RunID(name), journal.PatchName)
 	if err == nil || !errors.Is(err, vcs.ErrNotFound) && !errors.Is(err, vcs.ErrInvalid) {
 		return patch, err
 	}
@@ -190,7 +187,7 @@ func (r *Runs) Patch(ctx context.Context, name string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if patch, err = r.archive.Read(ctx, run, patchFile); errors.Is(err, vcs.ErrNotFound) {
+	if patch, err = r.archive.Read(ctx, run, journal.PatchName); errors.Is(err, vcs.ErrNotFound) {
 		return nil, fmt.Errorf("%w: %s keeps no change: it was published, or there was none", vcs.ErrNotFound, name)
 	}
 	return patch, err

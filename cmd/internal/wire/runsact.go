@@ -95,7 +95,7 @@ func (r *Runs) control(ctx context.Context, verb jobs.Verb) (ctl *control.Contro
 	if len(forges) > 0 {
 		return c.control, done, nil
 	}
-	// Whoever could tell the thread ends it: the workers look every ten seconds.
+	// Whoever could tell the thread ends it: the workers look every few seconds.
 	end := func(context.Context, jobs.JobID, jobs.State, string, string) error { return jobs.ErrLeaseLost }
 	return control.New(control.Config{
 		Store: st, End: end, Enqueue: s.client.EnqueueAgain, SecondPerson: r.cfg.Policy.SecondPerson, Budget: threadBudget(r.cfg, st), Now: time.Now,
