@@ -157,6 +157,9 @@ func boxSpec(cfg config.Config, log *slog.Logger) (sandbox.Spec, error) {
 // too short to be told from ordinary text protects nothing either.
 func secrets(cfg config.Config, log *slog.Logger) []redact.Secret {
 	all := []redact.Secret{{Name: "redis password", Value: redisPassword(cfg.Redis.URL)}}
+	for _, name := range []string{"AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN"} {
+		all = append(all, redact.Secret{Name: "bucket key", Value: os.Getenv(name)})
+	}
 	for _, key := range cfg.Models.Keys() {
 		all = append(all, redact.Secret{Name: "model key", Value: key.Reveal()})
 	}
