@@ -31,9 +31,17 @@ type Check struct {
 	// PullRequests are the numbers of the open pull requests of this
 	// repository whose head is HeadSHA, as the forge names them.
 	PullRequests []int `json:"pull_requests"`
+	// PullRequestsUnknown is set by an event of a forge that does not say them:
+	// whoever needs them asks with [CheckReader.Checks].
+	PullRequestsUnknown bool `json:"pull_requests_unknown,omitempty"`
+	// Part is set by an event about one of several checks that run together
+	// and end with an event of their own (a job of a GitLab pipeline): the
+	// whole has not settled yet.
+	Part bool `json:"part,omitempty"`
 }
 
-// CheckJob is the CI job behind a check.
+// CheckJob is the CI job behind a check. On GitLab its steps are the commands
+// of the job's script as its log shows them; without a log there are none.
 type CheckJob struct {
 	WorkflowPath string      `json:"workflow_path"` // in the repository, e.g. .github/workflows/ci.yml
 	Name         string      `json:"name"`          // as shown, matrix values included

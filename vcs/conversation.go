@@ -27,6 +27,8 @@ type Comment struct {
 	CreatedAt time.Time `json:"created_at"`
 	UpdatedAt time.Time `json:"updated_at"`
 	URL       string    `json:"url"`
+	// Internal is set when only members of the project see it (GitLab).
+	Internal bool `json:"internal,omitempty"`
 }
 
 // Issue is a thread's opening text and its comments, oldest first. A pull
@@ -42,6 +44,9 @@ type Issue struct {
 	CreatedAt time.Time `json:"created_at"`
 	URL       string    `json:"url"`
 	Comments  []Comment `json:"comments"`
+	// Confidential is set when only some members of the project see the thread
+	// (GitLab).
+	Confidential bool `json:"confidential,omitempty"`
 	// Truncated is set when the thread has more comments than were read.
 	Truncated bool `json:"truncated,omitempty"`
 }
@@ -64,4 +69,8 @@ type StickyComment struct {
 	// Body is Markdown without the marker. The driver cuts it at a paragraph
 	// to the forge's limit, with a notice, marker and fences intact.
 	Body string
+	// Internal shows it to members of the project only, where a forge has such
+	// comments: what was asked in one is not answered to everybody. It counts
+	// when the comment is created.
+	Internal bool
 }

@@ -75,7 +75,9 @@ type PullRequestOpener interface {
 // Reviewer is implemented by forges that have code review.
 type Reviewer interface {
 	// Review reads a submitted review with all its remarks; resolved and
-	// outdated ones are marked, not left out.
+	// outdated ones are marked, not left out. Where reviews arrive remark by
+	// remark ([Review.Partial]), id is a remark's, and the review is all of its
+	// author's on the pull request that our account has not answered since.
 	Review(ctx context.Context, thread Thread, id int64) (Review, error)
 	// ReplyToRemark answers in the review thread whose opening comment has
 	// the id; idempotent by marker, as PutComment.

@@ -63,6 +63,10 @@ type Review struct {
 	SubmittedAt time.Time      `json:"submitted_at"`
 	URL         string         `json:"url"`
 	Remarks     []ReviewThread `json:"remarks,omitempty"`
+	// Partial is set by an event of a forge that tells of a review remark by
+	// remark (GitLab): ID is the remark's, others of the same author may follow
+	// within seconds, and [Reviewer.Review] gives all that are not answered yet.
+	Partial bool `json:"partial,omitempty"`
 }
 
 // ReviewThread is a remark on a range of lines and the replies to it.

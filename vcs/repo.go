@@ -16,6 +16,22 @@ const (
 	Local  ForgeName = "local"
 )
 
+// Words are what a forge's people call things, for texts that they read.
+type Words struct {
+	Forge       string // as it writes itself
+	PullRequest string // in the middle of a sentence
+	// Mark stands before the number of a pull request.
+	Mark string
+}
+
+// Words are the forge's own.
+func (f ForgeName) Words() Words {
+	if f == GitLab {
+		return Words{Forge: "GitLab", PullRequest: "merge request", Mark: "!"}
+	}
+	return Words{Forge: "GitHub", PullRequest: "pull request", Mark: "#"}
+}
+
 // RepoRef names a repository on a forge. Owner may hold slashes on forges
 // with nested groups. A RepoRef from outside must pass Validate before use.
 type RepoRef struct {
@@ -110,11 +126,17 @@ type Thread struct {
 // requests in one sequence; GitLab in two, so there a pull request's key
 // differs from that of the issue with the same number.
 func (t Thread) Key() string {
+	return t.Repo.String() + t.Label()
+}
+
+// Label is how people name the thread within its repository: #7, or !7 for a
+// merge request.
+func (t Thread) Label() string {
 	mark := "#"
-	if t.Repo.Forge == GitLab && t.PullRequest {
-		mark = "!"
+	if t.PullRequest {
+		mark = t.Repo.Forge.Words().Mark
 	}
-	return t.Repo.String() + mark + strconv.Itoa(t.Number)
+	return mark + strconv.Itoa(t.Number)
 }
 
 // String is Key.
