@@ -113,6 +113,11 @@ type Remote struct {
 	URL      string
 	Username string
 	Password Secret
+	// CA are certificates (PEM) to trust besides the system's.
+	CA []byte
+	// Proxy is the URL of the HTTP proxy on the way there; empty is the
+	// environment's. It may hold a credential.
+	Proxy Secret
 }
 
 // Thread is one issue or pull request: the unit of conversation and locking.

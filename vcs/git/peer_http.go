@@ -38,13 +38,7 @@ const (
 // somewhere else.
 var errRedirect = errors.New("redirect to another host refused")
 
-func newHTTPClient(cfg Config) *http.Client {
-	base := cfg.HTTP
-	if base == nil {
-		t := http.DefaultTransport.(*http.Transport).Clone()
-		t.ResponseHeaderTimeout = headerTimeout
-		base = t
-	}
+func newHTTPClient(cfg Config, base http.RoundTripper) *http.Client {
 	return &http.Client{
 		Transport:     &cappedTransport{base: base, limit: cfg.MaxPackBytes},
 		CheckRedirect: sameHost,
@@ -106,6 +100,7 @@ func (c *cappedReader) Read(p []byte) (int, error) {
 type httpPeer struct {
 	url    *url.URL
 	remote vcs.Remote
+	way    way
 	tr     transport.Transport
 	ep     *transport.Endpoint
 }
@@ -115,7 +110,11 @@ func newHTTPPeer(s *Store, u *url.URL, remote vcs.Remote) (*httpPeer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: remote URL: %w", vcs.ErrInvalid, err)
 	}
-	return &httpPeer{url: u, remote: remote, ep: ep, tr: githttp.NewClient(s.client)}, nil
+	way, err := s.wayTo(remote)
+	if err != nil {
+		return nil, err
+	}
+	return &httpPeer{url: u, remote: remote, ep: ep, way: way, tr: githttp.NewClient(way.client)}, nil
 }
 
 func (p *httpPeer) auth() transport.AuthMethod {
@@ -131,7 +130,7 @@ func (p *httpPeer) gitURL() string { return p.url.String() }
 // gitEnv hands the credential over by the environment. Redirects are off,
 // since git would carry the header along.
 func (p *httpPeer) gitEnv() [][2]string {
-	pairs := [][2]string{{"http.followRedirects", "false"}}
+	pairs := append([][2]string{{"http.followRedirects", "false"}}, p.way.config...)
 	if p.remote.Password != "" {
 		token := base64.StdEncoding.EncodeToString([]byte(p.remote.Username + ":" + p.remote.Password.Reveal()))
 		pairs = append(pairs, [2]string{"http.extraHeader", "Authorization: Basic " + token})

@@ -79,7 +79,7 @@ type Store struct {
 	cfg    Config
 	log    *slog.Logger
 	binary string // absolute path of git, or ""
-	client *http.Client
+	ways   ways
 }
 
 // New opens the store, creating its directory.
@@ -96,7 +96,7 @@ func New(cfg Config, log *slog.Logger) (*Store, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("creating mirror directory: %w", err)
 	}
-	s := &Store{cfg: cfg, log: log, client: newHTTPClient(cfg)}
+	s := &Store{cfg: cfg, log: log, ways: ways{known: map[string]way{}}}
 	s.binary, err = findBinary(cfg.GitBinary)
 	return s, err
 }
