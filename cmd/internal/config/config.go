@@ -19,6 +19,8 @@ import (
 type Config struct {
 	// Listen is the address of the webhook receiver.
 	Listen string `yaml:"listen" env:"GREENWRIGHT_LISTEN"`
+	// PublicURL is where forges reach the receiver; `setup` gives it to hooks.
+	PublicURL string `yaml:"public_url" env:"GREENWRIGHT_PUBLIC_URL"`
 	// InternalListen is the address of metrics; empty or "off" serves none.
 	InternalListen string `yaml:"internal_listen" env:"GREENWRIGHT_INTERNAL_LISTEN"`
 	// DataDir holds mirrors, live runs, artifacts and the embedded Redis.
@@ -47,6 +49,7 @@ type Config struct {
 // Forges are the code hosts.
 type Forges struct {
 	GitHub *GitHub `yaml:"github" envPrefix:"GREENWRIGHT_GITHUB_"`
+	GitLab *GitLab `yaml:"gitlab" envPrefix:"GREENWRIGHT_GITLAB_"`
 }
 
 // GitHub is github.com or one GitHub Enterprise Server.
@@ -71,6 +74,45 @@ type GitHub struct {
 
 	// Secrets are all webhook secrets, once loaded.
 	Secrets []vcs.Secret `yaml:"-" env:"-"`
+}
+
+// GitLab is gitlab.com or one self-managed GitLab.
+type GitLab struct {
+	// BaseURL of a self-managed one, with its path if it has one; empty is
+	// gitlab.com.
+	BaseURL string `yaml:"base_url" env:"URL"`
+	// TokenFile holds the token of a person, project, group or service account.
+	TokenFile string `yaml:"token_file" env:"TOKEN_FILE"`
+	// CAFile holds certificates (PEM) to trust besides the system's.
+	CAFile string `yaml:"ca_file" env:"CA_FILE"`
+	// Proxy is the HTTP proxy on the way there; empty is the environment's.
+	Proxy string `yaml:"proxy" env:"PROXY"`
+	// Webhooks are the hooks that are believed, several while a secret is
+	// replaced.
+	Webhooks []GitLabWebhook `yaml:"webhooks"`
+
+	// From the environment only. The webhook's are believed for any project.
+	Token             vcs.Secret `yaml:"-" env:"TOKEN"`
+	WebhookSecret     vcs.Secret `yaml:"-" env:"WEBHOOK_SECRET"`
+	WebhookSigningKey vcs.Secret `yaml:"-" env:"WEBHOOK_SIGNING_KEY"`
+
+	// CA is what CAFile holds, once loaded.
+	CA []byte `yaml:"-" env:"-"`
+}
+
+// GitLabWebhook is one secret of hooks, and the projects it is believed for.
+type GitLabWebhook struct {
+	// SecretFile holds the hook's secret token.
+	SecretFile string `yaml:"secret_file"`
+	// SigningKeyFile holds the hook's signing token (whsec_…).
+	SigningKeyFile string `yaml:"signing_key_file"`
+	// Projects are those that it is believed for, as globs over their paths
+	// ("acme/**"); empty is any.
+	Projects []string `yaml:"projects"`
+
+	// Once loaded.
+	Secret     vcs.Secret `yaml:"-" env:"-"`
+	SigningKey vcs.Secret `yaml:"-" env:"-"`
 }
 
 // Redis is where jobs wait; without an URL a private one is started.

@@ -2,6 +2,7 @@ package config
 
 import (
 	"bytes"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
@@ -68,12 +69,15 @@ func read(path string) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, maxFile))
 }
 
-// overlay puts the environment over the file. GitHub is configured by its
+// overlay puts the environment over the file. A forge is configured by its
 // variables alone, too.
 func overlay(c *Config) error {
-	gitHub := c.Forges.GitHub
+	gitHub, gitLab := c.Forges.GitHub, c.Forges.GitLab
 	if gitHub == nil {
 		c.Forges.GitHub = &GitHub{}
+	}
+	if gitLab == nil {
+		c.Forges.GitLab = &GitLab{}
 	}
 	if err := env.Parse(c); err != nil {
 		return fmt.Errorf("reading the environment: %w", err)
@@ -85,6 +89,9 @@ func overlay(c *Config) error {
 	}
 	if gitHub == nil && reflect.DeepEqual(*c.Forges.GitHub, GitHub{}) {
 		c.Forges.GitHub = nil
+	}
+	if gitLab == nil && reflect.DeepEqual(*c.Forges.GitLab, GitLab{}) {
+		c.Forges.GitLab = nil
 	}
 	return nil
 }
@@ -155,22 +162,72 @@ func (c *Config) loadSecrets() error {
 	take("redis.url_file", c.Redis.URLFile, &c.Redis.URL)
 	c.Models.loadKeys(take)
 	if g := c.Forges.GitHub; g != nil {
-		take("forges.github.private_key_file", g.PrivateKeyFile, &g.PrivateKey)
-		take("forges.github.token_file", g.TokenFile, &g.Token)
-		for s := range strings.SplitSeq(g.WebhookSecret.Reveal(), ",") {
-			if s = strings.TrimSpace(s); s != "" {
-				g.Secrets = append(g.Secrets, vcs.Secret(s))
-			}
-		}
-		for _, file := range g.WebhookSecretFiles {
-			var s vcs.Secret
-			take("forges.github.webhook_secret_files", file, &s)
-			if s != "" {
-				g.Secrets = append(g.Secrets, s)
-			}
+		g.loadSecrets(take)
+	}
+	if g := c.Forges.GitLab; g != nil {
+		g.loadSecrets(take)
+		if err := g.loadCA(); err != nil {
+			faults = append(faults, err)
 		}
 	}
 	return errors.Join(faults...)
+}
+
+// taker reads a secret's file into a place that is still empty.
+type taker = func(name, file string, into *vcs.Secret)
+
+func (g *GitHub) loadSecrets(take taker) {
+	take("forges.github.private_key_file", g.PrivateKeyFile, &g.PrivateKey)
+	take("forges.github.token_file", g.TokenFile, &g.Token)
+	g.Secrets = split(g.WebhookSecret)
+	for _, file := range g.WebhookSecretFiles {
+		var s vcs.Secret
+		take("forges.github.webhook_secret_files", file, &s)
+		if s != "" {
+			g.Secrets = append(g.Secrets, s)
+		}
+	}
+}
+
+func (g *GitLab) loadSecrets(take taker) {
+	take("forges.gitlab.token_file", g.TokenFile, &g.Token)
+	for i := range g.Webhooks {
+		h := &g.Webhooks[i]
+		take(fmt.Sprintf("forges.gitlab.webhooks[%d].secret_file", i), h.SecretFile, &h.Secret)
+		take(fmt.Sprintf("forges.gitlab.webhooks[%d].signing_key_file", i), h.SigningKeyFile, &h.SigningKey)
+	}
+	for _, s := range split(g.WebhookSecret) {
+		g.Webhooks = append(g.Webhooks, GitLabWebhook{Secret: s})
+	}
+	for _, s := range split(g.WebhookSigningKey) {
+		g.Webhooks = append(g.Webhooks, GitLabWebhook{SigningKey: s})
+	}
+}
+
+func (g *GitLab) loadCA() error {
+	if g.CAFile == "" {
+		return nil
+	}
+	pem, err := secretFile("forges.gitlab.ca_file", g.CAFile)
+	if err != nil {
+		return err
+	}
+	if !x509.NewCertPool().AppendCertsFromPEM([]byte(pem.Reveal())) {
+		return fmt.Errorf("forges.gitlab.ca_file: %s holds no certificate: want PEM", g.CAFile)
+	}
+	g.CA = []byte(pem.Reveal())
+	return nil
+}
+
+// split takes a variable that holds several secrets, with commas, apart.
+func split(all vcs.Secret) []vcs.Secret {
+	var out []vcs.Secret
+	for s := range strings.SplitSeq(all.Reveal(), ",") {
+		if s = strings.TrimSpace(s); s != "" {
+			out = append(out, vcs.Secret(s))
+		}
+	}
+	return out
 }
 
 // loadKeys reads the files with models' keys; the environment goes first.

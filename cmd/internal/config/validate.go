@@ -24,6 +24,7 @@ func (f *faults) add(format string, args ...any) { *f = append(*f, fmt.Errorf(fo
 func (c Config) Validate() error {
 	var f faults
 	c.validateNames(&f)
+	c.validateForges(&f)
 	c.Models.validate(&f)
 	c.validateBudget(&f)
 	c.Sandbox.validate(&f)
@@ -153,22 +154,73 @@ func public(baseURL string) bool {
 
 // ValidateServe names what `serve` needs besides.
 func (c Config) ValidateServe() error {
-	g := c.Forges.GitHub
-	if g == nil {
-		return errors.New("forges: none is configured: set forges.github in greenwright.yml, or GREENWRIGHT_GITHUB_TOKEN and GREENWRIGHT_GITHUB_WEBHOOK_SECRET in the environment")
+	if c.Forges.GitHub == nil && c.Forges.GitLab == nil {
+		return errors.New("forges: none is configured: set forges.github or forges.gitlab in greenwright.yml, or in the environment GREENWRIGHT_GITHUB_TOKEN and GREENWRIGHT_GITHUB_WEBHOOK_SECRET, or GREENWRIGHT_GITLAB_TOKEN and GREENWRIGHT_GITLAB_WEBHOOK_SECRET")
 	}
-	var faults []error
-	if c.Sandbox.Driver == "none" && public(g.BaseURL) {
-		faults = append(faults, errors.New("sandbox.driver: none is refused with a forge that can be reached from outside: whoever may comment there would run commands on this machine; set sandbox.driver to auto"))
+	var f faults
+	if g := c.Forges.GitHub; g != nil {
+		g.validateServe(&f)
+		c.Sandbox.validateOpen(&f, g.BaseURL)
 	}
-	if len(g.Secrets) == 0 {
-		faults = append(faults, errors.New("forges.github: no webhook secret: set GREENWRIGHT_GITHUB_WEBHOOK_SECRET or webhook_secret_files; deliveries cannot be trusted without one"))
-	}
-	if g.Token == "" && g.PrivateKey == "" {
-		faults = append(faults, errors.New("forges.github: no credential: set app_id and private_key_file for an App, or GREENWRIGHT_GITHUB_TOKEN"))
+	if g := c.Forges.GitLab; g != nil {
+		g.validateServe(&f)
+		c.Sandbox.validateOpen(&f, g.BaseURL)
 	}
 	if c.Models.Default == mechanic && c.Models.Roles != (Roles{}) {
-		faults = append(faults, errors.New("models.roles: set, but models.default is "+mechanic+", beside which no other model works: set models.default to a language model"))
+		f.add("models.roles: set, but models.default is %s, beside which no other model works: set models.default to a language model", mechanic)
 	}
-	return errors.Join(faults...)
+	return errors.Join(f...)
+}
+
+func (g GitHub) validateServe(f *faults) {
+	if len(g.Secrets) == 0 {
+		f.add("forges.github: no webhook secret: set GREENWRIGHT_GITHUB_WEBHOOK_SECRET or webhook_secret_files; deliveries cannot be trusted without one")
+	}
+	if g.Token == "" && g.PrivateKey == "" {
+		f.add("forges.github: no credential: set app_id and private_key_file for an App, or GREENWRIGHT_GITHUB_TOKEN")
+	}
+}
+
+func (g GitLab) validateServe(f *faults) {
+	if len(g.Webhooks) == 0 {
+		f.add("forges.gitlab: no webhook secret: set GREENWRIGHT_GITLAB_WEBHOOK_SECRET or webhooks; deliveries cannot be trusted without one")
+	}
+	if g.Token == "" {
+		f.add("forges.gitlab: no credential: set GREENWRIGHT_GITLAB_TOKEN or token_file to the token of a service account, group or project")
+	}
+}
+
+// validateOpen refuses to run without a sandbox what strangers may cause.
+func (c Sandbox) validateOpen(f *faults, baseURL string) {
+	if c.Driver == "none" && public(baseURL) {
+		f.add("sandbox.driver: none is refused with a forge that can be reached from outside: whoever may comment there would run commands on this machine; set sandbox.driver to auto")
+	}
+}
+
+func (c Config) validateForges(f *faults) {
+	if c.PublicURL != "" && !isHTTP(c.PublicURL) {
+		f.add("public_url: %q: want https://host or http://host, where forges reach this server", c.PublicURL)
+	}
+	g := c.Forges.GitLab
+	if g == nil {
+		return
+	}
+	if g.Proxy != "" && !isHTTP(g.Proxy) {
+		f.add("forges.gitlab.proxy: want http://host:port or https://host:port")
+	}
+	for i, h := range g.Webhooks {
+		if h.SecretFile == "" && h.SigningKeyFile == "" {
+			f.add("forges.gitlab.webhooks[%d]: want secret_file or signing_key_file", i)
+		}
+		for _, p := range h.Projects {
+			if p == "" || !doublestar.ValidatePattern(p) {
+				f.add("forges.gitlab.webhooks[%d].projects: %q is no glob: want paths such as acme/widgets or acme/**", i, p)
+			}
+		}
+	}
+}
+
+func isHTTP(raw string) bool {
+	u, err := url.Parse(raw)
+	return err == nil && (u.Scheme == "https" || u.Scheme == "http") && u.Host != ""
 }

@@ -19,7 +19,6 @@ import (
 	"github.com/greenwright/greenwright/sandbox/redact"
 	"github.com/greenwright/greenwright/sandbox/runsc"
 	"github.com/greenwright/greenwright/sandbox/unsafehost"
-	"github.com/greenwright/greenwright/vcs"
 )
 
 // attempt is one driver that was tried.
@@ -156,7 +155,7 @@ func boxSpec(cfg config.Config, log *slog.Logger) (sandbox.Spec, error) {
 // secrets are what the worker knows and no command's output may hold. What is
 // too short to be told from ordinary text protects nothing either.
 func secrets(cfg config.Config, log *slog.Logger) []redact.Secret {
-	all := []redact.Secret{{Name: "redis password", Value: redisPassword(cfg.Redis.URL)}}
+	all := []redact.Secret{{Name: "redis password", Value: password(cfg.Redis.URL.Reveal())}}
 	for _, name := range []string{"AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN"} {
 		all = append(all, redact.Secret{Name: "bucket key", Value: os.Getenv(name)})
 	}
@@ -169,6 +168,12 @@ func secrets(cfg config.Config, log *slog.Logger) []redact.Secret {
 			all = append(all, redact.Secret{Name: "webhook secret", Value: s.Reveal()})
 		}
 	}
+	if g := cfg.Forges.GitLab; g != nil {
+		all = append(all, redact.Secret{Name: "forge token", Value: g.Token.Reveal()}, redact.Secret{Name: "proxy password", Value: password(g.Proxy)})
+		for _, h := range g.Webhooks {
+			all = append(all, redact.Secret{Name: "webhook secret", Value: h.Secret.Reveal()}, redact.Secret{Name: "webhook key", Value: h.SigningKey.Reveal()})
+		}
+	}
 	return slices.DeleteFunc(all, func(s redact.Secret) bool {
 		if s.Value != "" && len(s.Value) < redact.MinSecret {
 			log.Warn("secret is too short to be redacted from output", "secret", s.Name, "bytes", len(s.Value))
@@ -178,14 +183,14 @@ func secrets(cfg config.Config, log *slog.Logger) []redact.Secret {
 	})
 }
 
-// redisPassword is what is secret of the URL.
-func redisPassword(raw vcs.Secret) string {
-	u, err := url.Parse(raw.Reveal())
+// password is what is secret of an URL.
+func password(raw string) string {
+	u, err := url.Parse(raw)
 	if err != nil || u.User == nil {
 		return ""
 	}
-	password, _ := u.User.Password()
-	return password
+	word, _ := u.User.Password()
+	return word
 }
 
 // images is the cache of unpacked images, as operators and repositories name
