@@ -185,12 +185,13 @@ func (r Report) notVerified() string {
 
 func (r Report) actionList() string {
 	var items []string
+	words := strings.NewReplacer("pull_request", r.Started.Job.Thread.Repo.Forge.Words().PullRequest, "_", " ")
 	for _, a := range r.Actions {
 		switch {
 		case a.Error != "":
-			items = append(items, fmt.Sprintf("%s %s: **not done**: %s", strings.ReplaceAll(a.Kind, "_", " "), Code(a.Target), Line(a.Error)))
+			items = append(items, fmt.Sprintf("%s %s: **not done**: %s", words.Replace(a.Kind), Code(a.Target), Line(a.Error)))
 		case a.Done && a.Result != "":
-			items = append(items, fmt.Sprintf("%s %s: %s", strings.ReplaceAll(a.Kind, "_", " "), Code(a.Target), Line(a.Result)))
+			items = append(items, fmt.Sprintf("%s %s: %s", words.Replace(a.Kind), Code(a.Target), Line(a.Result)))
 		}
 	}
 	if len(items) == 0 {

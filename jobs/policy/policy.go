@@ -234,7 +234,7 @@ func (c Config) Decide(r Request) Decision {
 		d.Reply = c.ReplyToStrangers
 		return d
 	case r.FromFork:
-		d := deny("pull requests from forks are closed to %s", r.Verb)
+		d := deny("%ss from forks are closed to %s", r.Repo.Forge.Words().PullRequest, r.Verb)
 		d.Reply = true
 		return d
 	}

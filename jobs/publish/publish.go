@@ -93,7 +93,7 @@ func (p *Publisher) Open(ctx context.Context, t Target, prop Proposal) (vcs.Pull
 	_, err := p.Log.Do(ctx, action, func(ctx context.Context) (actions.Done, error) {
 		var err error
 		pr, err = opener.OpenPullRequest(ctx, vcs.NewPullRequest{Repo: p.Repo.RepoRef, Head: t.Branch, Base: t.Base, Title: oneLine(harmless(prop.Title), maxTitle), Body: prop.Body, Draft: prop.Draft})
-		return actions.Done{Result: fmt.Sprintf("#%d", pr.Number), URL: pr.URL}, err
+		return actions.Done{Result: pr.Label(), URL: pr.URL}, err
 	})
 	if err != nil {
 		return pr, fmt.Errorf("opening a pull request: %w", err)
@@ -107,7 +107,7 @@ func (p *Publisher) Describe(ctx context.Context, pr vcs.PullRequest, body strin
 	if !ok {
 		return nil
 	}
-	action := journal.ActionIntended{Key: fmt.Sprintf("describe:%d:%s", pr.Number, p.Run), Kind: "edit_pull_request", Target: fmt.Sprintf("#%d", pr.Number)}
+	action := journal.ActionIntended{Key: fmt.Sprintf("describe:%d:%s", pr.Number, p.Run), Kind: "edit_pull_request", Target: pr.Label()}
 	_, err := p.Log.Do(ctx, action, func(ctx context.Context) (actions.Done, error) {
 		return actions.Done{Result: "description replaced"}, opener.EditPullRequest(ctx, pr.Thread, "", body)
 	})

@@ -26,13 +26,14 @@ var ErrTarget = errors.New("no branch to publish to")
 
 // onPull aims at the head of a pull request.
 func onPull(pr vcs.PullRequest, repo vcs.Repo) (Target, error) {
+	word := repo.Forge.Words().PullRequest
 	switch {
 	case pr.FromFork():
-		return Target{}, fmt.Errorf("%w: the pull request's head is in a fork", ErrTarget)
+		return Target{}, fmt.Errorf("%w: the %s's head is in a fork", ErrTarget, word)
 	case pr.Head.Name == repo.DefaultBranch:
-		return Target{}, fmt.Errorf("%w: the pull request's head is the default branch", ErrTarget)
+		return Target{}, fmt.Errorf("%w: the %s's head is the default branch", ErrTarget, word)
 	case !pr.Open:
-		return Target{}, fmt.Errorf("%w: the pull request is closed", ErrTarget)
+		return Target{}, fmt.Errorf("%w: the %s is closed", ErrTarget, word)
 	}
 	return Target{Branch: pr.Head.Name, Expect: pr.Head.SHA, Pull: &pr}, nil
 }

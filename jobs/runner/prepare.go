@@ -89,7 +89,7 @@ func (s *session) fetch(ctx context.Context) error {
 	if s.pr != nil && s.pr.Head.SHA != s.base {
 		s.pr.Head.SHA = s.base // pushed since it was read: work on what is there now (rule R4)
 		if s.job.Kind == jobs.KindCheckRepair {
-			return end(jobs.NoChange, "", "the pull request has moved on since the check became red")
+			return end(jobs.NoChange, "", "the %s has moved on since the check became red", s.words().PullRequest)
 		}
 	}
 	s.trusted = tips["refs/heads/"+s.baseRef]

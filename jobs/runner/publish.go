@@ -196,16 +196,21 @@ func (s *session) openPull(ctx context.Context, p *publish.Publisher) error {
 	if err != nil {
 		s.published = nil
 		return &ending{
-			state: jobs.NeedsHuman, err: err, cause: fmt.Sprintf("the change is pushed as branch %s, but the pull request could not be opened: %s", s.target.Branch, s.tellable(err)),
-			advice: "open a pull request from the branch by hand; the operator: check the App's permission pull_requests: write.",
+			state: jobs.NeedsHuman, err: err, cause: fmt.Sprintf("the change is pushed as branch %s, but the %s could not be opened: %s", s.target.Branch, s.words().PullRequest, s.tellable(err)),
+			advice: "open one from the branch by hand; the operator: check that the App may write pull requests, or that the token has the scope api and the role Developer.",
 		}
 	}
 	s.pull, s.url = pr.Number, pr.URL
 	return nil
 }
 
-// templates are where forges look for a pull request's template.
-var templates = []string{".github/PULL_REQUEST_TEMPLATE.md", ".github/pull_request_template.md", "PULL_REQUEST_TEMPLATE.md", "docs/PULL_REQUEST_TEMPLATE.md"}
+// templates are where a forge looks for a pull request's template.
+func templates(forge vcs.ForgeName) []string {
+	if forge == vcs.GitLab {
+		return []string{".gitlab/merge_request_templates/Default.md", ".gitlab/merge_request_templates/default.md"}
+	}
+	return []string{".github/PULL_REQUEST_TEMPLATE.md", ".github/pull_request_template.md", "PULL_REQUEST_TEMPLATE.md", "docs/PULL_REQUEST_TEMPLATE.md"}
+}
 
 // maxTemplate bounds it.
 const maxTemplate = 16 << 10
@@ -222,7 +227,7 @@ func (s *session) pullBody(ctx context.Context) (string, error) {
 		fmt.Fprintf(&b, "Closes #%d\n\n", n)
 	}
 	b.WriteString(report)
-	for _, name := range templates {
+	for _, name := range templates(s.repo.Forge) {
 		content, err := s.mirror.ReadFile(ctx, s.trusted, name, maxTemplate)
 		if err == nil {
 			b.WriteString("\n\n---\n\n" + strings.TrimSpace(string(content)))

@@ -64,14 +64,17 @@ func (s *session) admitPull(pr vcs.PullRequest) error {
 	case !s.job.Kind.Changes(), s.past.prepared != nil: // or admitted before
 		return nil
 	case !pr.Open:
-		return end(jobs.Refused, "reopen it, then ask again.", "the pull request is closed")
+		return end(jobs.Refused, "reopen it, then ask again.", "the %s is closed", s.words().PullRequest)
 	case pr.FromFork():
-		return end(jobs.Refused, "push the branch to this repository.", "pull requests from forks are closed to changes")
+		return end(jobs.Refused, "push the branch to this repository.", "%ss from forks are closed to changes", s.words().PullRequest)
 	case s.job.Kind == jobs.KindCheckRepair && s.job.Check != nil && pr.Head.SHA != s.job.Check.HeadSHA:
-		return end(jobs.NoChange, "", "the pull request has moved on since the check became red")
+		return end(jobs.NoChange, "", "the %s has moved on since the check became red", s.words().PullRequest)
 	}
 	return nil
 }
+
+// words are those of the thread's forge.
+func (s *session) words() vcs.Words { return s.job.Thread.Repo.Forge.Words() }
 
 // maxThreadText bounds what of a thread is shown to a model.
 const maxThreadText = 48 << 10
@@ -88,9 +91,9 @@ func (s *session) addThread() {
 	}
 	what := "Issue"
 	if s.job.Thread.PullRequest {
-		what = "Pull request"
+		what = vcs.Capital(s.words().PullRequest)
 	}
-	s.quote("", fmt.Sprintf("%s #%d by %s: title and opening text", what, s.job.Thread.Number, s.issue.Author.Login), title+"\n\n"+body)
+	s.quote("", fmt.Sprintf("%s %s by %s: title and opening text", what, s.job.Thread.Label(), s.issue.Author.Login), title+"\n\n"+body)
 	left := maxThreadText
 	for i := len(s.issue.Comments) - 1; i >= 0 && left > 0; i-- { // the latest say most
 		c := s.issue.Comments[i]

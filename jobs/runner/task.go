@@ -3,7 +3,6 @@ package runner
 import (
 	"fmt"
 	"regexp"
-	"strconv"
 	"strings"
 
 	"github.com/greenwright/greenwright/agent"
@@ -40,16 +39,16 @@ func (s *session) instruction() string {
 	asked := untrusted.Visible(s.job.Command.Text)
 	who := s.job.Requester.Login
 	where := "this repository"
-	if n := s.number(); n > 0 {
-		where = "the quoted thread #" + strconv.Itoa(n)
+	if s.number() > 0 {
+		where = "the quoted thread " + s.job.Thread.Label()
 	}
 	switch s.job.Kind {
 	case jobs.KindAsk:
 		return fmt.Sprintf("%s asks about %s:\n\n%s", who, where, asked)
 	case jobs.KindCheckRepair:
-		return "A check on this pull request is red. Find the cause and repair it, without weakening any test or check."
+		return fmt.Sprintf("A check on this %s is red. Find the cause and repair it, without weakening any test or check.", s.words().PullRequest)
 	case jobs.KindReviewFollowup:
-		text := fmt.Sprintf("%s has reviewed this pull request. Act on each quoted remark that has an id, and give an answer to each by its id when you finish: what you did, or a question, or why not.", who)
+		text := fmt.Sprintf("%s has reviewed this %s. Act on each quoted remark that has an id, and give an answer to each by its id when you finish: what you did, or a question, or why not.", who, s.words().PullRequest)
 		if also := untrusted.Visible(s.job.Also); also != "" {
 			text += "\n\nBeside it was asked:\n\n" + also
 		}
@@ -66,7 +65,7 @@ func (s *session) repoFacts() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Repository %s, at commit %s of %s.", s.repo.FullName(), s.base, branchWords(s.headName()))
 	if s.pr != nil {
-		fmt.Fprintf(&b, " The pull request goes into %s.", branchWords(s.baseRef))
+		fmt.Fprintf(&b, " The %s goes into %s.", s.words().PullRequest, branchWords(s.baseRef))
 	}
 	b.WriteString(" Commands run without network.")
 	return b.String()
@@ -113,8 +112,8 @@ func (s *session) subjectText() string {
 
 // commitBody says where the request came from.
 func (s *session) commitBody() string {
-	if n := s.number(); n > 0 {
-		return fmt.Sprintf("Asked for in #%d.", n)
+	if s.number() > 0 {
+		return fmt.Sprintf("Asked for in %s.", s.job.Thread.Label())
 	}
 	return ""
 }
