@@ -21,6 +21,12 @@ const (
 	VerbHelp     Verb = "help"
 )
 
+// Publishes reports whether what comes of a command can end in the repository,
+// where everybody who may read it sees it.
+func (v Verb) Publishes() bool {
+	return v == VerbFix || v == VerbRebase || v == VerbRetry || v == VerbContinue
+}
+
 // Options are the flags of a command. The zero value asks for nothing.
 type Options struct {
 	Model    string `json:"model,omitempty"`

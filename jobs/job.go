@@ -29,6 +29,9 @@ const (
 // Changes reports whether a job of this kind is meant to end with a change.
 func (k Kind) Changes() bool { return k != KindAsk }
 
+// CoalesceWindow is within which two triggers on one thread are one job (rule T9).
+const CoalesceWindow = 5 * time.Second
+
 // Job is durable queued work on one thread.
 type Job struct {
 	ID      JobID      `json:"id"`
@@ -41,8 +44,14 @@ type Job struct {
 	Permission vcs.Permission `json:"permission"`
 	// Comment is what the request stood in; zero ID for a thread's body.
 	Comment vcs.CommentRef `json:"comment"`
-	Check   *vcs.Check     `json:"check,omitempty"`
-	Review  int64          `json:"review,omitempty"` // the submitted review's id
+	// Internal is set when it was asked for where only members of the project
+	// read: it is answered there too, and nothing of it goes elsewhere.
+	Internal bool       `json:"internal,omitempty"`
+	Check    *vcs.Check `json:"check,omitempty"`
+	Review   int64      `json:"review,omitempty"` // the submitted review's id
+	// Partial is set when the review arrives remark by remark: Review is the
+	// first one's, and what follows it within CoalesceWindow is part of it.
+	Partial bool `json:"partial,omitempty"`
 	// Opening is the TextHash of the thread's title and opening text at the
 	// time of the request; empty when the event did not tell them.
 	Opening string `json:"opening,omitempty"`

@@ -60,6 +60,18 @@ type Event struct {
 	Version string `json:"version"`
 }
 
+// Edited reports an event about a text that was there before.
+func (e Event) Edited() bool { return e.Action == "edited" || e.Action == "updated" }
+
+// Internal reports an event in a comment that only members of the project
+// read: so do they alone what answers it.
+func (e Event) Internal() bool { return e.Comment != nil && e.Comment.Internal }
+
+// Hidden reports an event that not everybody may read who reads the repository.
+func (e Event) Hidden() bool {
+	return !e.Repo.Private && (e.Internal() || e.Issue != nil && e.Issue.Confidential)
+}
+
 // Key is the same for the same fact however often and by however many hooks
 // it is delivered (rule L5): forge, repository, kind, object, action, version.
 func (e Event) Key() string {

@@ -77,7 +77,7 @@ func (c *Control) last(ctx context.Context, r Request) (store.JobRecord, *Answer
 func (c *Control) anew(rec store.JobRecord, r Request) jobs.Job {
 	job := rec.Job
 	job.ID, job.EventKey, job.CreatedAt = c.idOf(r), r.Key, r.At
-	job.Requester, job.Permission = r.By, r.Permission
+	job.Requester, job.Permission, job.Internal = r.By, r.Permission, job.Internal || r.Internal
 	if r.Comment != (vcs.CommentRef{}) { // asked in no thread, it stays where it stood
 		job.Comment = r.Comment
 	}

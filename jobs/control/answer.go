@@ -43,6 +43,9 @@ func (c *Control) decide(ctx context.Context, r Request, d jobs.Decision) (Answe
 	if d == jobs.Approved && c.cfg.SecondPerson && same(rec.Job.Requester, r.By) { // rule A8
 		return refused("Not approved: who asked for the job may not approve it here (policy.second_person)."), nil
 	}
+	if r.Internal && why != "" {
+		why = "(for a reason that was given internally)" // the report is for everybody
+	}
 	a, err := c.cfg.Store.Decide(ctx, rec.Job.ID, id, d, r.By, why, c.cfg.Now())
 	switch {
 	case errors.Is(err, store.ErrDecided):

@@ -26,6 +26,8 @@ type Request struct {
 	Options jobs.Options
 	// Comment is where it was asked, zero for nowhere.
 	Comment vcs.CommentRef
+	// Internal is set when only members of the project read what was asked.
+	Internal bool
 	// Key tells one request from another: the same one is carried out once.
 	Key string
 	At  time.Time

@@ -48,7 +48,7 @@ func (h *handling) say(ctx context.Context, thread vcs.Thread, key, body string)
 	if thread.Number == 0 {
 		return nil
 	}
-	if _, err := h.forge.PutComment(ctx, thread, vcs.StickyComment{Marker: "reply:" + string(jobID(key)), Body: body}); err != nil {
+	if _, err := h.forge.PutComment(ctx, thread, vcs.StickyComment{Marker: "reply:" + string(jobID(key)), Body: body, Internal: h.ev.Internal()}); err != nil {
 		return fromForge("replying", err)
 	}
 	return nil

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/greenwright/greenwright/jobs"
 	"github.com/greenwright/greenwright/jobs/policy"
@@ -15,7 +16,11 @@ import (
 // job: open, not a fork's, still at that commit, and ours or opened to us.
 func (h *handling) repairCheck(ctx context.Context, p trigger.Proposal) error {
 	check := h.ev.Check
-	for _, number := range check.PullRequests {
+	numbers, err := h.pullsOf(ctx, check)
+	if err != nil {
+		return err
+	}
+	for _, number := range numbers {
 		thread := vcs.Thread{Repo: h.ev.Repo.RepoRef, Number: number, PullRequest: true}
 		pr, err := h.forge.PullRequest(ctx, thread)
 		if errors.Is(err, vcs.ErrNotFound) {
@@ -42,6 +47,31 @@ func (h *handling) repairCheck(ctx context.Context, p trigger.Proposal) error {
 		}
 	}
 	return nil
+}
+
+// pullsOf are the numbers of the open pull requests at a check's commit; a forge
+// whose event does not tell them is asked.
+func (h *handling) pullsOf(ctx context.Context, check *vcs.Check) ([]int, error) {
+	reader, ok := h.forge.(vcs.CheckReader)
+	if !check.PullRequestsUnknown || !ok {
+		return check.PullRequests, nil
+	}
+	all, err := reader.Checks(ctx, h.ev.Repo.RepoRef, check.HeadSHA)
+	if err != nil {
+		return nil, fromForge("looking for the pull requests of a red check", err)
+	}
+	var numbers []int
+	for _, c := range all {
+		for _, n := range c.PullRequests {
+			if !slices.Contains(numbers, n) {
+				numbers = append(numbers, n)
+			}
+		}
+	}
+	if len(numbers) == 0 {
+		h.log.Info("event ignored", "reason", "check is on no open pull request of this repository")
+	}
+	return numbers, nil
 }
 
 // repairsLooked is how many of a thread's jobs are looked at for repairs.

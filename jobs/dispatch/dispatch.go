@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -77,6 +78,11 @@ func (h *handling) do(ctx context.Context, p trigger.Proposal) error {
 		h.log.Info("event ignored", "reason", p.Reason)
 		return nil
 	}
+	if p.Once {
+		if before, err := h.askedBefore(ctx, p); before || err != nil {
+			return err
+		}
+	}
 	if p.Kind == jobs.KindCheckRepair {
 		return h.repairCheck(ctx, p)
 	}
@@ -107,7 +113,7 @@ func (h *handling) do(ctx context.Context, p trigger.Proposal) error {
 // rest (rules A1, A2). A forge that is away is asked again later; any other
 // error counts as "not known", which denies.
 func (h *handling) authorise(ctx context.Context, p trigger.Proposal) (vcs.Permission, policy.Decision, error) {
-	req := policy.Request{Actor: h.ev.Actor, Self: h.rules.Self, Repo: h.ev.Repo.RepoRef, Verb: p.Verb(), Options: p.Command.Options}
+	req := policy.Request{Actor: h.ev.Actor, Self: h.rules.Self, Repo: h.ev.Repo.RepoRef, Verb: p.Verb(), Options: p.Command.Options, Hidden: h.ev.Hidden()}
 	if d := h.rules.Policy.Admit(req.Actor, req.Self, req.Repo); !d.Allowed() {
 		return vcs.PermissionNone, d, nil // nobody is asked about a bot or a repository that is closed
 	}
@@ -133,15 +139,36 @@ func (h *handling) authorise(ctx context.Context, p trigger.Proposal) (vcs.Permi
 	return permission, h.rules.Policy.Decide(req), nil
 }
 
+// askedFor is how long a comment may be edited so that it counts, and some.
+const askedFor = time.Hour
+
+// askedBefore reports that another event about the same comment has asked the
+// same: an edit that leaves a command as it was asks for nothing (rule T6).
+func (h *handling) askedBefore(ctx context.Context, p trigger.Proposal) (bool, error) {
+	what, err := json.Marshal(p.Command)
+	if err != nil {
+		return false, fmt.Errorf("naming a command: %w", err)
+	}
+	if p.Problem != nil {
+		what = []byte("problem") // one reply per comment (rule T4)
+	}
+	name := string(jobID(h.ev.Thread.Key() + "|" + strconv.FormatInt(h.ev.Comment.ID, 10) + "|" + string(what)))
+	first, err := h.cfg.Store.First(ctx, "asked:"+name, h.ev.Key()+"|"+strconv.Itoa(h.index), askedFor)
+	if err == nil && !first {
+		h.log.Info("event ignored", "reason", "the comment asked for this before")
+	}
+	return !first, err
+}
+
 // control does what somebody asks about a job that is there, and answers.
 func (h *handling) control(ctx context.Context, p trigger.Proposal, permission vcs.Permission) error {
 	req := control.Request{
-		Verb: p.Command.Verb, Thread: h.ev.Thread, By: h.ev.Actor, Permission: permission, Text: p.Command.Text, Options: p.Command.Options,
+		Verb: p.Command.Verb, Thread: h.ev.Thread, By: h.ev.Actor, Permission: permission, Text: p.Command.Text, Options: p.Command.Options, Internal: h.ev.Internal(),
 		Key: h.ev.Key() + "|" + strconv.Itoa(h.index), At: h.ev.ReceivedAt,
 	}
 	if h.ev.Comment != nil {
 		req.Comment, req.Written = h.ev.Comment.CommentRef, h.ev.Comment.CreatedAt
-		if h.ev.Action == "edited" {
+		if h.ev.Edited() {
 			req.Written = h.ev.Comment.UpdatedAt
 		}
 	}
@@ -165,7 +192,7 @@ func (h *handling) job(p trigger.Proposal, permission vcs.Permission) jobs.Job {
 	key := h.ev.Key() + "|" + strconv.Itoa(h.index)
 	job := jobs.Job{
 		ID: jobID(key), Kind: p.Kind, Thread: h.ev.Thread, Command: p.Command, Requester: h.ev.Actor, Permission: permission,
-		EventKey: key, CreatedAt: h.ev.ReceivedAt, Check: h.ev.Check,
+		EventKey: key, CreatedAt: h.ev.ReceivedAt, Check: h.ev.Check, Internal: h.ev.Internal(),
 	}
 	if i := h.ev.Issue; i != nil {
 		job.Opening = jobs.TextHash(i.Title, i.Body)
@@ -178,8 +205,10 @@ func (h *handling) job(p trigger.Proposal, permission vcs.Permission) jobs.Job {
 		job.Comment = vcs.CommentRef{Kind: vcs.ThreadBody}
 	}
 	if h.ev.Review != nil && h.ev.Kind == vcs.EventReview {
-		job.Review = h.ev.Review.ID
-		job.Comment = vcs.CommentRef{Kind: vcs.ReviewSummary, ID: h.ev.Review.ID}
+		job.Review, job.Partial = h.ev.Review.ID, h.ev.Review.Partial
+		if !job.Partial {
+			job.Comment = vcs.CommentRef{Kind: vcs.ReviewSummary, ID: h.ev.Review.ID}
+		}
 	}
 	if job.CreatedAt.IsZero() {
 		job.CreatedAt = h.cfg.Now()

@@ -135,9 +135,6 @@ func (h *handling) busy(ctx context.Context, job jobs.Job, holder jobs.JobID) (p
 	return true, err
 }
 
-// coalesceWindow is within which two triggers on one thread are one job (rule T9).
-const coalesceWindow = 5 * time.Second
-
 // errBegun says that a job is under way, and takes nothing more up.
 var errBegun = errors.New("job has begun")
 
@@ -147,14 +144,17 @@ func (h *handling) coalesce(ctx context.Context, job jobs.Job, holder jobs.JobID
 	if job.Kind != jobs.KindReviewFollowup && job.Kind != jobs.KindCheckRepair {
 		return false, nil
 	}
+	if part, err := h.sameReview(ctx, job, holder); part || err != nil {
+		return part, err
+	}
 	_, err := h.cfg.Store.UpdateJob(ctx, holder, func(r *store.JobRecord) error {
 		apart := job.CreatedAt.Sub(r.Job.CreatedAt).Abs()
-		if r.State != jobs.Queued || r.Attempts > 0 || r.Job.Kind != jobs.KindFix || apart > coalesceWindow {
+		if r.State != jobs.Queued || r.Attempts > 0 || r.Job.Kind != jobs.KindFix || apart > jobs.CoalesceWindow {
 			return errBegun
 		}
 		r.Job.Check = job.Check
 		if job.Kind == jobs.KindReviewFollowup {
-			r.Job.Kind, r.Job.Review, r.Job.Also, r.Job.Command.Text = job.Kind, job.Review, r.Job.Command.Text, job.Command.Text
+			r.Job.Kind, r.Job.Review, r.Job.Partial, r.Job.Also, r.Job.Command.Text = job.Kind, job.Review, job.Partial, r.Job.Command.Text, job.Command.Text
 			r.Job.Requester, r.Job.Permission = job.Requester, min(r.Job.Permission, job.Permission) // of two, the lower
 		}
 		return nil
@@ -165,9 +165,32 @@ func (h *handling) coalesce(ctx context.Context, job jobs.Job, holder jobs.JobID
 	if err != nil {
 		return false, err
 	}
+	return true, h.merge(ctx, job, holder)
+}
+
+// sameReview lets a remark become part of the job of the review that another
+// remark has begun: that job waits out the window before it reads what it
+// answers (rules R1, T9).
+func (h *handling) sameReview(ctx context.Context, job jobs.Job, holder jobs.JobID) (bool, error) {
+	if !job.Partial {
+		return false, nil
+	}
+	rec, err := h.cfg.Store.Job(ctx, holder)
+	if errors.Is(err, store.ErrNotFound) {
+		return false, nil
+	}
+	first := rec.Job
+	if err != nil || !first.Partial || !first.Requester.Is(job.Requester) || job.CreatedAt.Sub(first.CreatedAt).Abs() > jobs.CoalesceWindow {
+		return false, err
+	}
+	return true, h.merge(ctx, job, holder)
+}
+
+// merge notes that a job is part of another.
+func (h *handling) merge(ctx context.Context, job jobs.Job, holder jobs.JobID) error {
 	h.log.Info("two triggers are one job", "job_id", job.ID, "holder", holder)
-	_, err = h.cfg.Store.MoveJob(ctx, job.ID, jobs.Canceled, "became part of job "+string(holder), func(r *store.JobRecord) { r.Into = holder })
-	return true, err
+	_, err := h.cfg.Store.MoveJob(ctx, job.ID, jobs.Canceled, "became part of job "+string(holder), func(r *store.JobRecord) { r.Into = holder })
+	return err
 }
 
 // joins reports whether a job may become a message to the live run, which
@@ -183,7 +206,7 @@ func (h *handling) joins(ctx context.Context, job jobs.Job, holder jobs.JobID) (
 	if errors.Is(err, store.ErrNotFound) {
 		return false, nil
 	}
-	if err != nil || job.Kind.Changes() && !rec.Job.Kind.Changes() {
+	if err != nil || job.Kind.Changes() && !rec.Job.Kind.Changes() || job.Internal != rec.Job.Internal {
 		return false, err
 	}
 	may := h.rules.Policy.Decide(policy.Request{
@@ -240,7 +263,7 @@ func (h *handling) sayQueued(ctx context.Context, job jobs.Job) error {
 		return err // enqueued when the event was handled before
 	}
 	status := progress.Status{Job: job, State: jobs.Queued, Cause: cause}
-	_, err = h.forge.PutComment(ctx, job.Thread, vcs.StickyComment{Marker: progress.Marker(job.ID), Body: status.Markdown()})
+	_, err = h.forge.PutComment(ctx, job.Thread, progress.Sticky(job, status.Markdown()))
 	if err != nil {
 		return fromForge("saying that a job waits", err)
 	}

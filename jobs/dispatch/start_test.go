@@ -326,6 +326,48 @@ func TestWhatMayNotJoinWaits(t *testing.T) {
 	}
 }
 
+// TestRemarksOfAReviewAreOneJob: where a review arrives remark by remark, those
+// of one reviewer within five seconds are one job (rules R1, T9).
+func TestRemarksOfAReviewAreOneJob(t *testing.T) {
+	w := newWorld(t)
+	pr := w.ourPull("greenwright/1-x")
+	remark := func(by vcs.Actor) vcs.Event {
+		ev := w.review(pr)
+		ev.Actor, ev.Review.Author, ev.Review.Partial = by, by, true
+		return ev
+	}
+	w.handle(remark(w.writer))
+	first := w.holder(pr.Thread)
+	if !first.Job.Partial || first.Job.Kind != jobs.KindReviewFollowup {
+		t.Fatalf("the first remark's job is %+v", first.Job)
+	}
+	must(w.store.UpdateJob(ctx, first.Job.ID, func(r *store.JobRecord) error { r.Attempts, r.State = 1, jobs.Preparing; return nil }))
+	for range 2 {
+		w.now = w.now.Add(2 * time.Second)
+		w.handle(remark(w.writer))
+	}
+	w.now = w.now.Add(2 * time.Second)
+	late := remark(w.writer)
+	w.handle(late)
+	into, waits := 0, 0
+	for _, rec := range w.recs() {
+		switch {
+		case rec.Into == first.Job.ID:
+			into++
+		case rec.Job.ID != first.Job.ID && !rec.State.Final():
+			waits++
+		}
+	}
+	if into != 2 || waits != 1 {
+		t.Errorf("%d remarks became part of the first one's job, %d wait; want 2 and 1", into, waits)
+	}
+	w.end(first)
+	check(t, w.disp.Next(ctx, pr.Thread))
+	if got := w.holder(pr.Thread).Job; got.Review != late.Review.ID {
+		t.Errorf("afterwards %+v runs, want the late remark's", got)
+	}
+}
+
 // A job that has to wait begins its comment at once, so that the thread is not
 // silent until a worker is free.
 func TestJobThatWaitsSaysSo(t *testing.T) {

@@ -161,6 +161,8 @@ type Request struct {
 	PermissionKnown bool
 	// FromFork: the work would be on a pull request whose head is a fork's.
 	FromFork bool
+	// Hidden: it is asked where not everybody may read who reads the repository.
+	Hidden bool
 }
 
 // Effect is what a decision says.
@@ -235,6 +237,11 @@ func (c Config) Decide(r Request) Decision {
 		return d
 	case r.FromFork:
 		d := deny("%ss from forks are closed to %s", r.Repo.Forge.Words().PullRequest, r.Verb)
+		d.Reply = true
+		return d
+	}
+	if r.Hidden && r.Verb.Publishes() {
+		d := deny("this is not for everybody who can read %s, and a %s would be: ask in a thread that is not confidential, in a comment that is not internal", r.Repo.FullName(), r.Repo.Forge.Words().PullRequest)
 		d.Reply = true
 		return d
 	}

@@ -45,6 +45,8 @@ func TestDecide(t *testing.T) {
 		{"repository by glob", policy.Config{Repositories: []string{"acme/*"}}.WithDefaults(), ok, policy.Allow, ""},
 		{"repository in other case", policy.Config{Repositories: []string{"ACME/Widgets"}}.WithDefaults(), ok, policy.Allow, ""},
 		{"repository not enabled", policy.Config{Repositories: []string{"acme/other"}}.WithDefaults(), ok, policy.Deny, "policy.repositories"},
+		{"hidden from some", open, with(func(r *policy.Request) { r.Hidden = true }), policy.Deny, "not for everybody"},
+		{"question hidden from some", open, with(func(r *policy.Request) { r.Hidden, r.Verb = true, jobs.VerbAsk }), policy.Allow, ""},
 		{"fork", open, with(func(r *policy.Request) { r.FromFork = true }), policy.Deny, "forks"},
 		{"forbidden option", policy.Config{ForbidOptions: []string{"model", "no-verify"}}.WithDefaults(), with(func(r *policy.Request) { r.Options.NoVerify = true }), policy.Deny, "--no-verify"},
 		{"other option", policy.Config{ForbidOptions: []string{"model"}}.WithDefaults(), with(func(r *policy.Request) { r.Options.NoVerify = true }), policy.Allow, ""},

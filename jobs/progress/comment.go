@@ -114,7 +114,7 @@ func (c *Comment) again(s *Status) {
 }
 
 func (c *Comment) put(ctx context.Context, s Status) error {
-	_, err := c.forge.PutComment(ctx, c.thread, vcs.StickyComment{Marker: Marker(s.Job.ID), Body: s.Markdown()})
+	_, err := c.forge.PutComment(ctx, c.thread, Sticky(s.Job, s.Markdown()))
 	return err
 }
 
@@ -132,7 +132,7 @@ func PostText(ctx context.Context, forge Commenter, job jobs.Job, text string) e
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastTimeout)
 	defer cancel()
 	for try := 0; ; try++ {
-		_, err := forge.PutComment(ctx, job.Thread, vcs.StickyComment{Marker: Marker(job.ID), Body: text})
+		_, err := forge.PutComment(ctx, job.Thread, Sticky(job, text))
 		if err == nil {
 			return nil
 		}

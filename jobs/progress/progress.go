@@ -17,6 +17,7 @@ import (
 	"github.com/greenwright/greenwright/agent/model"
 	"github.com/greenwright/greenwright/jobs"
 	"github.com/greenwright/greenwright/jobs/journal"
+	"github.com/greenwright/greenwright/vcs"
 )
 
 // Status is what the comment shows.
@@ -49,6 +50,11 @@ type Status struct {
 	URL string
 	// Approval is what a person is asked, while the job waits for the answer.
 	Approval *jobs.Approval
+}
+
+// Sticky is the one comment of a job, with a text.
+func Sticky(job jobs.Job, text string) vcs.StickyComment {
+	return vcs.StickyComment{Marker: Marker(job.ID), Body: text, Internal: job.Internal}
 }
 
 // Marker identifies the comment of a job.

@@ -75,7 +75,7 @@ func postOnce(ctx context.Context, forge progress.Commenter, job jobs.Job, text 
 	const limit = 5 * time.Second
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	_, err := forge.PutComment(ctx, job.Thread, vcs.StickyComment{Marker: progress.Marker(job.ID), Body: text})
+	_, err := forge.PutComment(ctx, job.Thread, progress.Sticky(job, text))
 	return err
 }
 

@@ -47,6 +47,9 @@ func (s *session) readSubject(ctx context.Context) error {
 			return err
 		}
 	}
+	if s.issue.Confidential && !s.repo.Private && s.job.Kind.Changes() { // also when it became so after it was asked
+		return end(jobs.Refused, "ask in a thread that is not confidential.", "this thread is confidential, and a %s would be open to everybody who can read the project", s.words().PullRequest)
+	}
 	s.addThread()
 	switch s.job.Kind {
 	case jobs.KindReviewFollowup:
@@ -80,7 +83,8 @@ func (s *session) words() vcs.Words { return s.job.Thread.Repo.Forge.Words() }
 const maxThreadText = 48 << 10
 
 // addThread quotes the opening text and the comments; our own are left out,
-// and so is what came or was edited after the request.
+// what came or was edited after the request, and what is not for everybody when
+// the answer is.
 func (s *session) addThread() {
 	if s.number() == 0 || s.issue.Title == "" && s.issue.Body == "" {
 		return // on a checkout the thread is the instruction itself
@@ -97,7 +101,7 @@ func (s *session) addThread() {
 	left := maxThreadText
 	for i := len(s.issue.Comments) - 1; i >= 0 && left > 0; i-- { // the latest say most
 		c := s.issue.Comments[i]
-		if c.Author.Is(s.self) || s.after(c) {
+		if c.Author.Is(s.self) || s.after(c) || c.Internal && !s.job.Internal {
 			continue
 		}
 		left -= len(c.Body)
@@ -121,6 +125,9 @@ func (s *session) readReview(ctx context.Context) error {
 	reviewer, ok := s.forge.(vcs.Reviewer)
 	if !ok {
 		return fmt.Errorf("reading a review: %w", vcs.ErrUnsupported)
+	}
+	if err := s.awaitRest(ctx); err != nil {
+		return err
 	}
 	review, err := reviewer.Review(ctx, s.job.Thread, s.job.Review)
 	if err != nil {
@@ -146,6 +153,23 @@ func (s *session) readReview(ctx context.Context) error {
 		return end(jobs.NoChange, "", "the review has no text and no open remark")
 	}
 	return nil
+}
+
+// awaitRest waits until what belongs to a review that arrives remark by remark
+// is there: what comes later is a job of its own.
+func (s *session) awaitRest(ctx context.Context) error {
+	left := s.job.CreatedAt.Add(jobs.CoalesceWindow + time.Second).Sub(s.cfg.Now()) // a second: the forge's own clock
+	if !s.job.Partial || left <= 0 {
+		return nil
+	}
+	timer := time.NewTimer(min(left, 2*jobs.CoalesceWindow))
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return fmt.Errorf("waiting for the rest of the review: %w", ctx.Err())
+	case <-timer.C:
+		return nil
+	}
 }
 
 func remarkLabel(t vcs.ReviewThread) string {

@@ -80,6 +80,19 @@ func (s *Store) Count(ctx context.Context, name, member string, window time.Dura
 	return n, unavailable("counting "+name, err)
 }
 
+// First reports whether a member is the first of its name within the time, or
+// was before.
+func (s *Store) First(ctx context.Context, name, member string, ttl time.Duration) (bool, error) {
+	if fresh, err := s.redis.SetNX(ctx, key("first", name), member, ttl).Result(); err != nil || fresh {
+		return fresh, unavailable("claiming "+name, err)
+	}
+	old, err := s.redis.Get(ctx, key("first", name)).Result()
+	if errors.Is(err, redis.Nil) {
+		return true, nil // it has lapsed just now
+	}
+	return old == member, unavailable("looking for the first "+name, err)
+}
+
 // Info is what `doctor` wants to know of the server.
 type Info struct {
 	Version     string

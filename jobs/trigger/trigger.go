@@ -39,6 +39,9 @@ type Proposal struct {
 	Command jobs.Command
 	Problem *command.Problem // for a reply to something that is no command
 	Reason  string
+	// Once is set for what stands in a comment that can be edited without our
+	// being told what it said before: what was asked there counts once.
+	Once bool
 	// Label is the reason as one of a closed set of few words, for metrics.
 	Label string
 }
@@ -102,23 +105,33 @@ func (r Rules) comment(ev vcs.Event) []Proposal {
 	if c == nil {
 		return ignored("incomplete", "no comment in the event")
 	}
-	if ev.Action != "edited" && !spoke(ev.Actor, c.Author) {
+	if !ev.Edited() && !spoke(ev.Actor, c.Author) {
 		return ignored("not_author", "the comment is somebody else's")
 	}
 	parsed := r.Parser.Parse(c.Body)
-	if ev.Action == "edited" {
+	if ev.Edited() {
 		if reason := r.editRefused(ev); reason != "" {
 			return ignored("edit", reason)
 		}
 		parsed = added(parsed, r.Parser.Parse(ev.PreviousBody))
 	}
-	return r.commands(ev, parsed)
+	out := r.commands(ev, parsed)
+	for i := range out {
+		out[i].Once = forgetful(ev)
+	}
+	return out
+}
+
+// forgetful reports a comment whose earlier text the forge does not tell when
+// it is edited: GitLab's notes.
+func forgetful(ev vcs.Event) bool {
+	return ev.Forge == vcs.GitLab && ev.Comment.Kind != vcs.ThreadBody
 }
 
 func (r Rules) editRefused(ev vcs.Event) string {
 	c := ev.Comment
 	switch {
-	case ev.PreviousBody == "":
+	case ev.PreviousBody == "" && !forgetful(ev):
 		return "edit without the text before it"
 	case !ev.Actor.Is(c.Author):
 		return "edited by somebody else than the author"
@@ -221,9 +234,13 @@ func (r Rules) review(ev vcs.Event) []Proposal {
 	if !spoke(ev.Actor, ev.Review.Author) {
 		return ignored("not_author", "the review is somebody else's")
 	}
+	if ev.Review.Partial && ev.Edited() {
+		return r.comment(ev) // a remark that is edited is no new one
+	}
 	if parsed := r.Parser.Parse(ev.Review.Body); !parsed.Empty() {
 		out := r.commands(ev, parsed)
 		for i, p := range out {
+			out[i].Once = ev.Comment != nil && forgetful(ev)
 			if p.Decision == Job && p.Kind == jobs.KindFix && ev.PullRequest.Open && r.ours(ev.PullRequest.Author) {
 				out[i].Kind = jobs.KindReviewFollowup // its remarks are taken up as well
 			}
@@ -263,6 +280,8 @@ func (r Rules) check(ev vcs.Event) []Proposal {
 	switch {
 	case c == nil:
 		return ignored("incomplete", "no check in the event")
+	case c.Part:
+		return ignored("part", "the pipeline's own end counts, when all its jobs have settled") // rule C1
 	case !c.Completed:
 		return ignored("running", "check has not ended")
 	case !c.Conclusion.Red():
@@ -272,7 +291,7 @@ func (r Rules) check(ev vcs.Event) []Proposal {
 	switch {
 	case !own && r.Policy.AutoRepair != policy.AutoRepairAll:
 		return ignored("policy", "policy.auto_repair is off for pull requests of others")
-	case ev.Thread.Number == 0 && len(c.PullRequests) == 0:
+	case ev.Thread.Number == 0 && len(c.PullRequests) == 0 && !c.PullRequestsUnknown:
 		return ignored("no_pull_request", "check is on no open pull request of this repository")
 	}
 	if d := r.Policy.AdmitRepo(ev.Repo.RepoRef); !d.Allowed() {

@@ -52,6 +52,38 @@ func check(conclusion vcs.Conclusion, branch string, pulls ...int) vcs.Event {
 	}
 }
 
+// checkOf is a red check of ours, changed.
+func checkOf(change func(*vcs.Check)) vcs.Event {
+	ev := check(vcs.ConclusionFailure, "greenwright/5-x", 6)
+	change(ev.Check)
+	return ev
+}
+
+// remark is one remark of a review that arrives remark by remark.
+func remark(action, body string, author vcs.Actor) vcs.Event {
+	ev := review(vcs.ReviewCommented, body, author)
+	ev.Forge, ev.Name, ev.Action, ev.Review.Partial = vcs.GitLab, "Note Hook", action, true
+	ev.Comment = &vcs.Comment{CommentRef: vcs.CommentRef{Kind: vcs.ReviewRemark, ID: 8}, Author: person, Body: body, CreatedAt: start, UpdatedAt: start}
+	return ev
+}
+
+// TestWhatIsAskedInANoteCountsOnce: GitLab does not tell what a note said
+// before it was edited.
+func TestWhatIsAskedInANoteCountsOnce(t *testing.T) {
+	for name, c := range map[string]struct {
+		event vcs.Event
+		once  bool
+	}{
+		"a comment on GitHub": {comment("/agent stop", nil), false},
+		"a note":              {comment("/agent stop", func(ev *vcs.Event) { ev.Forge = vcs.GitLab }), true},
+		"a remark":            {remark("created", "/agent ask why?", self), true},
+	} {
+		if got := rules().Decide(c.event); len(got) != 1 || got[0].Once != c.once {
+			t.Errorf("%s: %+v, want once: %v", name, got, c.once)
+		}
+	}
+}
+
 func TestDecide(t *testing.T) {
 	edited := func(before string, change func(*vcs.Event)) func(*vcs.Event) {
 		return func(ev *vcs.Event) {
@@ -111,6 +143,20 @@ func TestDecide(t *testing.T) {
 		{"review while self is unknown", review(vcs.ReviewCommented, "", vcs.Actor{}), func(r *trigger.Rules) { r.Self = vcs.Actor{} }, trigger.Ignored, "", "somebody else"},
 
 		{"review while self is unknown, to be decided again", review(vcs.ReviewCommented, "", vcs.Actor{ID: 77}), func(r *trigger.Rules) { r.Self, r.Provisional = vcs.Actor{}, true }, trigger.Job, jobs.KindReviewFollowup, ""},
+
+		{"note edited, the text before it unknown", comment("/agent fix", edited("", func(ev *vcs.Event) { ev.Forge, ev.Action = vcs.GitLab, "updated" })), nil, trigger.Job, jobs.KindFix, ""},
+		{"note edited by another", comment("/agent fix", edited("", func(ev *vcs.Event) { ev.Forge, ev.Action, ev.Actor = vcs.GitLab, "updated", other })), nil, trigger.Ignored, "", "somebody else"},
+		{"note edited late", comment("/agent fix", edited("", func(ev *vcs.Event) {
+			ev.Forge, ev.Action, ev.Comment.UpdatedAt = vcs.GitLab, "updated", start.Add(16*time.Minute)
+		})), nil, trigger.Ignored, "", "15 minutes"},
+		{"description edited, the text before it unknown", comment("/agent fix", edited("", func(ev *vcs.Event) { ev.Forge, ev.Comment.Kind = vcs.GitLab, vcs.ThreadBody })), nil, trigger.Ignored, "", "without the text before"},
+		{"remark of ours", remark("created", "better names please", self), nil, trigger.Job, jobs.KindReviewFollowup, ""},
+		{"remark of ours with a question", remark("created", "/agent ask why?", self), nil, trigger.Job, jobs.KindAsk, ""},
+		{"remark of others", remark("created", "better names please", other), nil, trigger.Ignored, "", "somebody else"},
+		{"remark that is edited", remark("updated", "better names, please", self), nil, trigger.Ignored, "", "no command"},
+
+		{"red pipeline, pull request not told", checkOf(func(c *vcs.Check) { c.PullRequests, c.PullRequestsUnknown = nil, true }), nil, trigger.Job, jobs.KindCheckRepair, ""},
+		{"red job of a pipeline that goes on", checkOf(func(c *vcs.Check) { c.Part = true }), nil, trigger.Ignored, "", "the pipeline's own end counts"},
 
 		{"red check of ours", check(vcs.ConclusionFailure, "greenwright/5-x", 6), nil, trigger.Job, jobs.KindCheckRepair, ""},
 		{"red check of others", check(vcs.ConclusionFailure, "feature", 6), nil, trigger.Ignored, "", "auto_repair"},

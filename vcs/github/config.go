@@ -11,6 +11,7 @@ import (
 	"github.com/bradleyfalzon/ghinstallation/v2"
 
 	"github.com/greenwright/greenwright/vcs"
+	"github.com/greenwright/greenwright/vcs/sticky"
 	"github.com/greenwright/greenwright/vcs/transport"
 )
 
@@ -102,7 +103,7 @@ func New(cfg Config, opts ...Option) (*Forge, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &Forge{cfg: cfg, at: at, now: time.Now, locks: newLocks(), stickies: map[stickyKey]int64{}, clients: map[string]client{}, installations: map[string]installation{}}
+	f := &Forge{cfg: cfg, at: at, now: time.Now, stickies: sticky.New(), clients: map[string]client{}, installations: map[string]installation{}}
 	for _, o := range opts {
 		o(f)
 	}

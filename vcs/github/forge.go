@@ -12,6 +12,7 @@ import (
 	gh "github.com/google/go-github/v60/github"
 
 	"github.com/greenwright/greenwright/vcs"
+	"github.com/greenwright/greenwright/vcs/sticky"
 )
 
 // gitUsername is what GitHub expects beside a token
@@ -27,13 +28,13 @@ type Forge struct {
 	plain http.RoundTripper             // without a credential
 	app   *ghinstallation.AppsTransport // nil with a token
 	now   func() time.Time
-	locks locks // one writer per sticky comment
+
+	stickies *sticky.Comments
 
 	mu            sync.Mutex
 	self          vcs.Actor               // guarded by mu
 	clients       map[string]client       // guarded by mu; by repository and grant
 	installations map[string]installation // guarded by mu; by repository
-	stickies      map[stickyKey]int64     // guarded by mu; comments known by their marker
 }
 
 var (

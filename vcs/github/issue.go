@@ -4,11 +4,11 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"strings"
 
 	gh "github.com/google/go-github/v60/github"
 
 	"github.com/greenwright/greenwright/vcs"
+	"github.com/greenwright/greenwright/vcs/sticky"
 )
 
 const (
@@ -76,11 +76,6 @@ func (f *Forge) commentPage(ctx context.Context, c client, t vcs.Thread, page in
 	return out, resp.NextPage != 0, nil
 }
 
-// stickyKey is a thread and a marker.
-type stickyKey struct {
-	thread, marker string
-}
-
 // PutComment edits the own comment whose first line is the marker, or creates
 // it. Two calls at once in one process make one comment; the id is remembered,
 // so that most edits need no listing.
@@ -94,7 +89,8 @@ func (f *Forge) PutComment(ctx context.Context, t vcs.Thread, s vcs.StickyCommen
 	if err != nil {
 		return vcs.Comment{}, err
 	}
-	unlock, err := f.locks.lock(ctx, t.Key()+" "+s.Marker)
+	key := t.Key() + " " + s.Marker
+	unlock, err := f.stickies.Lock(ctx, key)
 	if err != nil {
 		return vcs.Comment{}, f.mapError(doing, err)
 	}
@@ -103,14 +99,14 @@ func (f *Forge) PutComment(ctx context.Context, t vcs.Thread, s vcs.StickyCommen
 	if err != nil {
 		return vcs.Comment{}, f.mapError(doing, err)
 	}
-	f.remember(stickyKey{t.Key(), s.Marker}, got.GetID())
+	f.stickies.Remember(key, got.GetID())
 	out, err := commentOf(got)
 	return out, f.mapError(doing, err)
 }
 
 func (f *Forge) putComment(ctx context.Context, c client, t vcs.Thread, marker, text string) (*gh.IssueComment, error) {
 	body := &gh.IssueComment{Body: &text}
-	if id := f.recall(stickyKey{t.Key(), marker}); id != 0 {
+	if id := f.stickies.Recall(t.Key() + " " + marker); id != 0 {
 		got, _, err := c.Issues.EditComment(ctx, t.Repo.Owner, t.Repo.Name, id, body)
 		if !hasStatus(err, http.StatusNotFound) {
 			return got, err
@@ -135,7 +131,7 @@ func (f *Forge) findComment(ctx context.Context, c client, t vcs.Thread, marker 
 	if err != nil {
 		return 0, err
 	}
-	line, err := markerLine(marker)
+	line, err := sticky.Line(marker)
 	if err != nil {
 		return 0, err
 	}
@@ -145,7 +141,7 @@ func (f *Forge) findComment(ctx context.Context, c client, t vcs.Thread, marker 
 			return 0, err
 		}
 		for _, g := range got {
-			if g.Author.Is(self) && hasMarker(g.Body, line) {
+			if g.Author.Is(self) && sticky.Begins(g.Body, line) {
 				return g.ID, nil
 			}
 		}
@@ -154,28 +150,6 @@ func (f *Forge) findComment(ctx context.Context, c client, t vcs.Thread, marker 
 		}
 	}
 	return 0, fmt.Errorf("%w: more than %d comments", vcs.ErrUnsupported, maxPages*perPage)
-}
-
-// hasMarker reports whether a body begins with the marker's line, whichever
-// line ends GitHub stores.
-func hasMarker(body, line string) bool {
-	rest, found := strings.CutPrefix(body, strings.TrimSuffix(line, "\n"))
-	return found && (rest == "" || rest[0] == '\n' || rest[0] == '\r')
-}
-
-func (f *Forge) recall(k stickyKey) int64 {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.stickies[k]
-}
-
-func (f *Forge) remember(k stickyKey, id int64) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if len(f.stickies) >= maxClients {
-		clear(f.stickies)
-	}
-	f.stickies[k] = id
 }
 
 // React leaves a reaction; GitHub keeps one of a kind per account. A review's

@@ -9,6 +9,7 @@ import (
 	gh "github.com/google/go-github/v60/github"
 
 	"github.com/greenwright/greenwright/vcs"
+	"github.com/greenwright/greenwright/vcs/sticky"
 )
 
 // Review reads a submitted review with the threads that it has a remark in,
@@ -129,7 +130,7 @@ func (f *Forge) ReplyToRemark(ctx context.Context, t vcs.Thread, id int64, s vcs
 	if err != nil {
 		return vcs.Comment{}, err
 	}
-	unlock, err := f.locks.lock(ctx, fmt.Sprint(t.Key(), " ", id, " ", s.Marker))
+	unlock, err := f.stickies.Lock(ctx, fmt.Sprint(t.Key(), " ", id, " ", s.Marker))
 	if err != nil {
 		return vcs.Comment{}, f.mapError(doing, err)
 	}
@@ -166,7 +167,7 @@ func (f *Forge) findReply(ctx context.Context, c client, t vcs.Thread, id int64,
 	if err != nil {
 		return 0, err
 	}
-	line, err := markerLine(marker)
+	line, err := sticky.Line(marker)
 	if err != nil {
 		return 0, err
 	}
@@ -175,7 +176,7 @@ func (f *Forge) findReply(ctx context.Context, c client, t vcs.Thread, id int64,
 		return 0, err
 	}
 	for _, r := range all {
-		if r.GetInReplyTo() == id && r.GetUser().GetID() == self.ID && hasMarker(r.GetBody(), line) {
+		if r.GetInReplyTo() == id && r.GetUser().GetID() == self.ID && sticky.Begins(r.GetBody(), line) {
 			return r.GetID(), nil
 		}
 	}

@@ -104,25 +104,46 @@ func (l *limiter) note(k key, pause time.Duration) {
 // verdict tells how long to pause before the next request, and whether this
 // one was turned away.
 func verdict(resp *http.Response, now time.Time) (pause time.Duration, limited bool) {
-	exhausted := resp.Header.Get("X-RateLimit-Remaining") == "0"
+	h := resp.Header
 	switch resp.StatusCode {
 	case http.StatusTooManyRequests:
 		limited = true
-	case http.StatusForbidden:
-		limited = exhausted || resp.Header.Get("Retry-After") != "" || secondary(resp)
+	case http.StatusForbidden: // only GitHub limits so; elsewhere a right is missing
+		limited = h.Get("X-RateLimit-Remaining") == "0" || h.Get("Retry-After") != "" || secondary(resp)
 	case http.StatusServiceUnavailable:
-		limited = resp.Header.Get("Retry-After") != ""
+		limited = h.Get("Retry-After") != ""
 	}
-	if d, ok := retryAfter(resp.Header.Get("Retry-After"), now); ok && limited {
+	if d, ok := retryAfter(h.Get("Retry-After"), now); ok && limited {
 		return d, true
 	}
-	if exhausted {
-		if s, err := strconv.ParseInt(resp.Header.Get("X-RateLimit-Reset"), 10, 64); err == nil {
-			return max(time.Unix(s, 0).Sub(now), 0), limited
+	if exhausted(h) {
+		if d, ok := reset(h, now); ok {
+			return d, limited
 		}
 	}
 	if limited {
 		return secondaryWait, true
+	}
+	return 0, false
+}
+
+// exhausted reports whether this answer was the last before the limit's reset.
+// GitHub's headers have an X, GitLab's none
+// (docs.gitlab.com/administration/settings/user_and_ip_rate_limits, "Response
+// headers").
+func exhausted(h http.Header) bool {
+	return h.Get("X-RateLimit-Remaining") == "0" || h.Get("RateLimit-Remaining") == "0"
+}
+
+// reset reads when a limit ends: a Unix time, or GitLab's date.
+func reset(h http.Header, now time.Time) (time.Duration, bool) {
+	for _, name := range []string{"X-RateLimit-Reset", "RateLimit-Reset"} {
+		if s, err := strconv.ParseInt(h.Get(name), 10, 64); err == nil {
+			return max(time.Unix(s, 0).Sub(now), 0), true
+		}
+	}
+	if t, err := http.ParseTime(h.Get("RateLimit-ResetTime")); err == nil {
+		return max(t.Sub(now), 0), true
 	}
 	return 0, false
 }

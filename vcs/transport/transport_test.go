@@ -125,6 +125,22 @@ func TestRetriesAndLimits(t *testing.T) {
 		{"primary limit, late", "GET", func() []step {
 			return []step{{status: 403, header: map[string]string{"X-RateLimit-Remaining": "0", "X-RateLimit-Reset": reset(time.Hour)}}}
 		}, 1, 0, 0, vcs.ErrUnavailable, true},
+		{"GitLab's limit, soon", "POST", func() []step {
+			return []step{{status: 429, header: map[string]string{"RateLimit-Remaining": "0", "RateLimit-Reset": reset(30 * time.Second)}}, {status: 201}}
+		}, 2, 201, 29 * time.Second, nil, false},
+		{"GitLab's limit with a date alone", "GET", func() []step {
+			at := time.Now().Add(30 * time.Second).UTC().Format(http.TimeFormat)
+			return []step{{status: 429, header: map[string]string{"RateLimit-Remaining": "0", "RateLimit-ResetTime": at}}, {status: 200}}
+		}, 2, 200, 29 * time.Second, nil, false},
+		{"GitLab's limit, late", "GET", func() []step {
+			return []step{{status: 429, header: map[string]string{"RateLimit-Remaining": "0", "RateLimit-Reset": reset(time.Hour)}}}
+		}, 1, 0, 0, vcs.ErrUnavailable, true},
+		{"GitLab's limit without a header", "POST", func() []step {
+			return []step{{status: 429, body: `{"message":{"error":"This endpoint has been requested too many times."}}`}, {status: 201}}
+		}, 2, 201, time.Minute, nil, false},
+		{"403 for a missing right, the last before GitLab's limit", "POST", func() []step {
+			return []step{{status: 403, header: map[string]string{"RateLimit-Remaining": "0", "RateLimit-Reset": reset(30 * time.Second)}}}
+		}, 1, 403, 0, nil, false},
 		{"always limited", "GET", func() []step { return []step{{status: 429, header: map[string]string{"Retry-After": "1"}}} }, 3, 0, 2 * time.Second, vcs.ErrUnavailable, true},
 	}
 	for _, c := range cases {
