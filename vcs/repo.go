@@ -153,6 +153,15 @@ func (t Thread) Label() string {
 	return mark + strconv.Itoa(t.Number)
 }
 
+// HeadRef is the ref by which a forge shows a pull request's head in the
+// repository that it is for, also when it comes from a fork.
+func (t Thread) HeadRef() string {
+	if t.Repo.Forge == GitLab {
+		return fmt.Sprintf("refs/merge-requests/%d/head", t.Number)
+	}
+	return fmt.Sprintf("refs/pull/%d/head", t.Number)
+}
+
 // String is Key.
 func (t Thread) String() string { return t.Key() }
 

@@ -7,7 +7,6 @@ package checks
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 
 	"github.com/greenwright/greenwright/jobs/workflow"
@@ -57,7 +56,7 @@ func matchJob(w workflow.Workflow, name string) (workflow.Job, bool) {
 
 func matchStep(j workflow.Job, name string) (workflow.Step, bool) {
 	for _, s := range j.Steps {
-		if s.Name == name {
+		if s.Name == name || strings.TrimSpace(s.Name) == strings.TrimSpace(name) {
 			return s, true
 		}
 	}
@@ -66,26 +65,3 @@ func matchStep(j workflow.Job, name string) (workflow.Step, bool) {
 
 // MaxLog is how much of a log is read at most.
 const MaxLog = 16 << 20
-
-// stamp is what GitHub puts before each line of a log.
-var stamp = regexp.MustCompile(`(?m)^\x{FEFF}?\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+Z `)
-
-// step heads the part of a log that belongs to a step.
-const groupMark = "##[group]Run "
-
-// Excerpt cuts the part of the first failed step out of a job's log, without
-// the forge's time stamps; the whole log when there is no such part.
-func Excerpt(log string) string {
-	log = stamp.ReplaceAllString(log, "")
-	end := strings.Index(log, "##[error]")
-	if end < 0 {
-		return log
-	}
-	if nl := strings.IndexByte(log[end:], '\n'); nl >= 0 {
-		end += nl
-	} else {
-		end = len(log)
-	}
-	begin := strings.LastIndex(log[:end], groupMark)
-	return log[max(begin, 0):end]
-}

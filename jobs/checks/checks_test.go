@@ -62,3 +62,49 @@ func TestExcerpt(t *testing.T) {
 		t.Errorf("got %q", got)
 	}
 }
+
+const gitlabLog = "\x1b[0KRunning with gitlab-runner 17.5.0\n" +
+	"section_start:1700000000:step_script\r\x1b[0K\x1b[0K\x1b[36;1mExecuting \"step_script\"\x1b[0;m\n" +
+	"\x1b[32;1m$ go version\x1b[0;m\ngo version go1.26\n" +
+	"\x1b[32;1m$ gofmt -l .\x1b[0;m\nmain.go\n" +
+	"section_end:1700000001:step_script\r\x1b[0K"
+
+func TestExcerptOfGitLab(t *testing.T) {
+	failed := "\x1b[31;1mERROR: Job failed: exit code 1\n\x1b[0;m\n"
+	after := "section_start:1700000001:after_script\r\x1b[0KRunning after script...\n\x1b[32;1m$ echo bye\x1b[0;m\nbye\nsection_end:1700000002:after_script\r\x1b[0K"
+	for name, log := range map[string]string{"plain": gitlabLog + failed, "with after_script": gitlabLog + after + failed} {
+		got := checks.Excerpt(log)
+		if !strings.HasPrefix(got, "\x1b[32;1m$ gofmt -l .") || !strings.Contains(got, "main.go\n") || !strings.HasSuffix(got, "exit code 1") || strings.Contains(got, "section_") || strings.Contains(got, "bye") {
+			t.Errorf("%s: got %q", name, got)
+		}
+	}
+	stamped := "2026-01-02T03:04:05.123456Z 00O \x1b[32;1m$ make\x1b[0;m\n2026-01-02T03:04:05.123456Z 01E oops\n"
+	if got := checks.Excerpt(stamped); got != "\x1b[32;1m$ make\x1b[0;m\noops\n" {
+		t.Errorf("got %q", got)
+	}
+	for _, odd := range []string{"ERROR: Job failed", "section_start:1:x\r\x1b[0K", ":after_script\r\x1b[32;1m$ ", "section_start:1:after_script\r\x1b[0K"} {
+		_ = checks.Excerpt(odd) // whoever writes a log makes nothing panic
+	}
+}
+
+func FuzzExcerpt(f *testing.F) {
+	f.Add(gitlabLog)
+	f.Add("##[error]x")
+	f.Fuzz(func(t *testing.T, log string) {
+		if got := checks.Excerpt(log); len(got) > len(log) {
+			t.Errorf("%d bytes of %d", len(got), len(log))
+		}
+	})
+}
+
+func TestLocateInGitLab(t *testing.T) {
+	w, err := workflow.ParseGitLab(workflow.GitLabPath, []byte("lint:\n  parallel: {matrix: [{GO: [a, b]}]}\n  before_script: [cd sub]\n  script:\n    - go version\n    - |\n      gofmt -l .\n      go vet ./...\n"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	steps := []vcs.CheckStep{{Number: 1, Name: "cd sub", Conclusion: vcs.ConclusionSuccess}, {Number: 2, Name: "go version", Conclusion: vcs.ConclusionSuccess}, {Number: 3, Name: "gofmt -l .", Conclusion: vcs.ConclusionFailure}}
+	got, err := checks.Locate(w, vcs.CheckJob{Name: "lint: [b]", Steps: steps})
+	if err != nil || got.Job.Name != "lint: [b]" || got.Step.Run != "cd sub\ngofmt -l .\ngo vet ./...\n" {
+		t.Errorf("got %+v, %v", got, err)
+	}
+}

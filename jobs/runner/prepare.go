@@ -58,6 +58,9 @@ func (s *session) fetch(ctx context.Context) error {
 	if s.baseRef == "" && s.repo.Forge == vcs.Local {
 		return s.fetchDetached(ctx, remote)
 	}
+	if s.baseRef == "" {
+		return end(jobs.Refused, "push a first commit, then ask again.", "the repository is empty")
+	}
 	if err := vcs.ValidateBranch(s.baseRef); err != nil {
 		return end(jobs.Failed, "name a branch of this repository after `--base`.", "%q is no branch", s.baseRef)
 	}
@@ -66,7 +69,7 @@ func (s *session) fetch(ctx context.Context) error {
 	if s.pr != nil {
 		start = "refs/heads/" + s.pr.Head.Name
 		if s.pr.FromFork() { // only to be read: a question
-			start = fmt.Sprintf("refs/pull/%d/head", s.pr.Number)
+			start = s.pr.HeadRef()
 		}
 		s.baseRef = s.pr.Base.Name
 		refs = []string{"refs/heads/" + s.baseRef, start}
@@ -155,7 +158,7 @@ func (s *session) findPlan(ctx context.Context) error {
 		s.plan = verify.Explicit(s.config.Verify, repoconfig.Path)
 	default:
 		// From the base: a pull request does not choose what proves it.
-		plan, err := verify.Find(ctx, commitTree{s, s.trusted})
+		plan, err := verify.Find(ctx, commitTree{s, s.trusted}, s.repo.Forge)
 		if err != nil {
 			return fmt.Errorf("looking for verifying commands: %w", err)
 		}

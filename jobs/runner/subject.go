@@ -291,7 +291,7 @@ func (s *session) locateOne(ctx context.Context, r redCheck) (verify.Command, er
 	if err != nil {
 		return verify.Command{}, err
 	}
-	w, err := workflow.Parse(r.ci.WorkflowPath, content)
+	w, err := s.parseCI(ctx, r.ci.WorkflowPath, content)
 	if err != nil {
 		return verify.Command{}, err
 	}
@@ -303,4 +303,14 @@ func (s *session) locateOne(ctx context.Context, r redCheck) (verify.Command, er
 		return verify.Command{}, errors.New(failed.Step.Unresolved)
 	}
 	return verify.FromStep(w.Path, failed.Job, failed.Step), nil
+}
+
+// parseCI reads a CI file of the forge's kind, at the head.
+func (s *session) parseCI(ctx context.Context, path string, content []byte) (workflow.Workflow, error) {
+	if s.repo.Forge != vcs.GitLab {
+		return workflow.Parse(path, content)
+	}
+	return workflow.ParseGitLab(path, content, func(path string) ([]byte, error) {
+		return s.mirror.ReadFile(ctx, s.base, path, workflow.MaxBytes)
+	})
 }

@@ -98,6 +98,8 @@ func (s *session) subjectLine() string { return reference.ReplaceAllString(s.sub
 
 func (s *session) subjectText() string {
 	switch {
+	case s.job.Kind == jobs.KindCheckRepair && len(s.red) > 0:
+		return "Repair check " + s.red[0].check.Name // a pipeline's event has no name of a check
 	case s.job.Kind == jobs.KindCheckRepair && s.job.Check != nil:
 		return "Repair check " + s.job.Check.Name
 	case s.job.Kind == jobs.KindReviewFollowup && s.review != nil:

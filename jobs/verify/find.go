@@ -42,16 +42,44 @@ func Explicit(scripts []string, source string) Plan {
 	return p
 }
 
-// Find looks for the commands: in the CI's workflows, else in build files. An
-// error is the tree's; nothing found is an empty plan.
-func Find(ctx context.Context, tree Tree) (Plan, error) {
-	plan, err := fromWorkflows(ctx, tree)
-	if err != nil || len(plan.Commands) > 0 {
-		return plan, err
+// Find looks for the commands: in the forge's CI files, else in those of another
+// forge, else in build files. An error is the tree's; nothing found is an empty
+// plan.
+func Find(ctx context.Context, tree Tree, forge vcs.ForgeName) (Plan, error) {
+	places := []func(context.Context, Tree) (Plan, error){fromWorkflows, fromGitLab, fromBuildFiles}
+	if forge == vcs.GitLab {
+		places[0], places[1] = fromGitLab, fromWorkflows
 	}
-	built, err := fromBuildFiles(ctx, tree)
-	built.Notes = slices.Concat(plan.Notes, built.Notes)
-	return built, err
+	var notes []string
+	for _, find := range places {
+		plan, err := find(ctx, tree)
+		notes = append(notes, plan.Notes...)
+		if plan.Notes = notes; err != nil || len(plan.Commands) > 0 {
+			return plan, err
+		}
+	}
+	return Plan{Notes: notes}, nil
+}
+
+// fromGitLab takes the checks of a GitLab CI file.
+func fromGitLab(ctx context.Context, tree Tree) (Plan, error) {
+	var plan Plan
+	content, err := tree.ReadFile(ctx, workflow.GitLabPath, workflow.MaxBytes)
+	if errors.Is(err, vcs.ErrNotFound) {
+		return plan, nil
+	}
+	if err != nil {
+		return plan, fmt.Errorf("reading %s: %w", workflow.GitLabPath, err)
+	}
+	w, err := workflow.ParseGitLab(workflow.GitLabPath, content, func(path string) ([]byte, error) {
+		return tree.ReadFile(ctx, path, workflow.MaxBytes)
+	})
+	if err != nil {
+		plan.Notes = append(plan.Notes, err.Error())
+		return plan, nil
+	}
+	plan.takeWorkflow(w)
+	return plan, nil
 }
 
 const workflowDir = ".github/workflows"
@@ -91,6 +119,9 @@ func (p *Plan) takeWorkflow(w workflow.Workflow) {
 		return
 	}
 	for _, job := range w.Jobs {
+		if job.Optional {
+			continue
+		}
 		for _, s := range job.Steps {
 			if s.Run == "" {
 				continue

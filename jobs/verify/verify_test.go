@@ -54,7 +54,7 @@ jobs:
 `
 
 func TestFindInWorkflows(t *testing.T) {
-	plan, err := verify.Find(t.Context(), tree{".github/workflows/ci.yml": ci, ".github/workflows/cron.yml": "on: schedule\njobs: {a: {steps: [{run: go test}]}}", "go.mod": "module x"})
+	plan, err := verify.Find(t.Context(), tree{".github/workflows/ci.yml": ci, ".github/workflows/cron.yml": "on: schedule\njobs: {a: {steps: [{run: go test}]}}", "go.mod": "module x"}, vcs.GitHub)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,7 +71,7 @@ func TestFindInWorkflows(t *testing.T) {
 }
 
 func TestFindInBuildFiles(t *testing.T) {
-	plan, err := verify.Find(t.Context(), tree{"go.mod": "module x", "package.json": `{"scripts":{"lint":"eslint .","test":"echo \"Error: no test specified\" && exit 1"}}`, ".github/workflows/bad.yml": "["})
+	plan, err := verify.Find(t.Context(), tree{"go.mod": "module x", "package.json": `{"scripts":{"lint":"eslint .","test":"echo \"Error: no test specified\" && exit 1"}}`, ".github/workflows/bad.yml": "["}, vcs.GitHub)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,7 +85,7 @@ func TestFindInBuildFiles(t *testing.T) {
 	if len(plan.Notes) != 1 {
 		t.Errorf("the broken workflow is not named: %q", plan.Notes)
 	}
-	if plan, err := verify.Find(t.Context(), tree{"README": ""}); err != nil || len(plan.Commands) != 0 {
+	if plan, err := verify.Find(t.Context(), tree{"README": ""}, vcs.GitHub); err != nil || len(plan.Commands) != 0 {
 		t.Errorf("found %v, %v", plan, err)
 	}
 }
@@ -166,4 +166,32 @@ func FuzzReduce(f *testing.F) {
 			t.Errorf("%q gave %q", s, out)
 		}
 	})
+}
+
+// TestFindInGitLab: a GitLab project's own CI file says what proves a change.
+func TestFindInGitLab(t *testing.T) {
+	files := tree{
+		".gitlab-ci.yml":           "include: ci/lint.yml\ntest: {script: [cd sub, make test]}\nmaybe: {script: [make check], allow_failure: true}\ndeploy: {script: [make deploy]}\n",
+		"ci/lint.yml":              "lint: {before_script: [pip install ruff], script: [ruff check .]}\n",
+		".github/workflows/ci.yml": "on: push\njobs: {a: {steps: [{run: go test}]}}", "go.mod": "module x",
+	}
+	plan, err := verify.Find(t.Context(), files, vcs.GitLab)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, c := range plan.Commands {
+		got = append(got, c.Source+": "+c.Script)
+	}
+	want := []string{".gitlab-ci.yml › test › make test: cd sub\nmake test", ".gitlab-ci.yml › lint › ruff check .: ruff check ."}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Error(d)
+	}
+	if plan, err := verify.Find(t.Context(), files, vcs.GitHub); err != nil || len(plan.Commands) != 1 || plan.Commands[0].Script != "go test" {
+		t.Errorf("on GitHub the plan is %+v, %v", plan, err)
+	}
+	delete(files, ".gitlab-ci.yml")
+	if plan, err := verify.Find(t.Context(), files, vcs.GitLab); err != nil || len(plan.Commands) != 1 || plan.Commands[0].Script != "go test" {
+		t.Errorf("without a CI file of its own the plan is %+v, %v", plan, err)
+	}
 }

@@ -1,6 +1,6 @@
-// Package workflow reads GitHub Actions workflow files: which steps run which
-// command, in which directory, with which environment and shell, matrix values
-// put in.
+// Package workflow reads the CI files of GitHub Actions and GitLab: which steps
+// run which command, in which directory, with which environment and shell,
+// matrix values put in.
 //
 // It is pure and reads hostile files: text in, steps out. jobs/verify takes
 // from it which commands prove a change, jobs/checks which one has failed.

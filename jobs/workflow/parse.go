@@ -34,15 +34,18 @@ type Workflow struct {
 // Job is one job, for one combination of its matrix.
 type Job struct {
 	ID string
-	// Name is as GitHub shows it, matrix values included.
-	Name  string
-	Steps []Step
+	// Name is as the forge shows it, matrix values included.
+	Name string
+	// Optional jobs may fail, or are started by hand.
+	Optional bool
+	Steps    []Step
 }
 
 // Step is one step. Run is empty for steps that use an action.
 type Step struct {
 	Number int // 1-based, among the file's steps
-	// Name is as GitHub shows it: "Run …" for a step without a name.
+	// Name is as the forge shows it: GitHub's "Run …" for a step without a
+	// name, and of a command in a GitLab job its first line.
 	Name string
 	Run  string
 	Dir  string // relative to the repository
