@@ -76,7 +76,7 @@ func ignored(label, reason string) []Proposal {
 
 // Decide gives the proposals of an event, in order; never none.
 func (r Rules) Decide(ev vcs.Event) []Proposal {
-	if ev.Actor.Is(r.Self) {
+	if ev.Actor.Is(r.Self) && ev.Kind != vcs.EventCheck { // of a check it is who pushed, not who judged
 		return ignored("own_event", "own event")
 	}
 	switch ev.Kind {

@@ -59,6 +59,14 @@ func checkOf(change func(*vcs.Check)) vcs.Event {
 	return ev
 }
 
+// checkBy is a red check of ours that the forge says somebody caused: GitHub
+// names whoever pushed.
+func checkBy(actor vcs.Actor) vcs.Event {
+	ev := check(vcs.ConclusionFailure, "greenwright/5-x", 6)
+	ev.Actor = actor
+	return ev
+}
+
 // remark is one remark of a review that arrives remark by remark.
 func remark(action, body string, author vcs.Actor) vcs.Event {
 	ev := review(vcs.ReviewCommented, body, author)
@@ -159,6 +167,7 @@ func TestDecide(t *testing.T) {
 		{"red job of a pipeline that goes on", checkOf(func(c *vcs.Check) { c.Part = true }), nil, trigger.Ignored, "", "the pipeline's own end counts"},
 
 		{"red check of ours", check(vcs.ConclusionFailure, "greenwright/5-x", 6), nil, trigger.Job, jobs.KindCheckRepair, ""},
+		{"red check of our own push", checkBy(self), nil, trigger.Job, jobs.KindCheckRepair, ""},
 		{"red check of others", check(vcs.ConclusionFailure, "feature", 6), nil, trigger.Ignored, "", "auto_repair"},
 		{"red check of others, policy all", check(vcs.ConclusionFailure, "feature", 6), all, trigger.Job, jobs.KindCheckRepair, ""},
 		{"timed out", check(vcs.ConclusionTimedOut, "feature", 6), all, trigger.Job, jobs.KindCheckRepair, ""},
