@@ -72,6 +72,22 @@ type PullRequestOpener interface {
 	EditPullRequest(ctx context.Context, thread Thread, title, body string) error
 }
 
+// Push is what somebody is about to push.
+type Push struct {
+	Branch string
+	// New says that the branch is not there yet.
+	New bool
+	// Message and AuthorEmail are a commit's as it will be.
+	Message, AuthorEmail string
+}
+
+// PushChecker is implemented by forges that say beforehand what they refuse.
+type PushChecker interface {
+	// PushRefused says why our account's push would be refused, in few words;
+	// empty when nothing that the forge tells speaks against it.
+	PushRefused(ctx context.Context, repo RepoRef, push Push) (reason string, err error)
+}
+
 // Reviewer is implemented by forges that have code review.
 type Reviewer interface {
 	// Review reads a submitted review with all its remarks; resolved and

@@ -34,11 +34,7 @@ func (p *Publisher) Aim(ctx context.Context, pull *vcs.PullRequest, base, title 
 	if err != nil {
 		return Target{}, fmt.Errorf("choosing a branch: %w", err)
 	}
-	name := p.BranchPrefix + Slug(title)
-	if n := p.Job.Thread.Number; n > 0 && p.Repo.Forge != vcs.Local {
-		name = fmt.Sprintf("%s%d-%s", p.BranchPrefix, n, Slug(title))
-	}
-	branch, err := freeBranch(ctx, p.Mirror, remote, name)
+	branch, err := freeBranch(ctx, p.Mirror, remote, p.branchName(title))
 	if err != nil {
 		return Target{}, err
 	}
@@ -46,6 +42,28 @@ func (p *Publisher) Aim(ctx context.Context, pull *vcs.PullRequest, base, title 
 		return Target{}, fmt.Errorf("%w: %s is the default branch", ErrTarget, branch)
 	}
 	return Target{Branch: branch, Base: base}, nil
+}
+
+// branchName is that of a new branch, unless it is taken.
+func (p *Publisher) branchName(title string) string {
+	if n := p.Job.Thread.Number; n > 0 && p.Repo.Forge != vcs.Local {
+		return fmt.Sprintf("%s%d-%s", p.BranchPrefix, n, Slug(title))
+	}
+	return p.BranchPrefix + Slug(title)
+}
+
+// Refused asks a forge that tells its rules why it would refuse what the run is
+// going to push (rule P7); empty when it would not, or does not tell.
+func (p *Publisher) Refused(ctx context.Context, pull *vcs.PullRequest, title, subject, body string) (reason string, err error) {
+	forge, ok := p.Forge.(vcs.PushChecker)
+	if !ok {
+		return "", nil
+	}
+	push := vcs.Push{Branch: p.branchName(title), New: true, Message: p.message(subject, body), AuthorEmail: p.noreply(p.Self)}
+	if pull != nil {
+		push.Branch, push.New = pull.Head.Name, false
+	}
+	return forge.PushRefused(ctx, p.Repo.RepoRef, push)
 }
 
 // PushKey is the key of the action that pushes a commit to a branch.

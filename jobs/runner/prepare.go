@@ -32,10 +32,27 @@ func (s *session) prepare(ctx context.Context) error {
 			return fmt.Errorf("asking for write access: %w", err)
 		}
 	}
-	for _, step := range []func(context.Context) error{s.readSubject, s.fetch, s.locate, s.readConfig, s.furnish, s.findPlan, s.readGuides} {
+	for _, step := range []func(context.Context) error{s.readSubject, s.fetch, s.locate, s.readConfig, s.mayPush, s.furnish, s.findPlan, s.readGuides} {
 		if err := step(ctx); err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+// mayPush asks for the forge's rules before any money is spent (rule P7). What
+// cannot be asked is found out by the push.
+func (s *session) mayPush(ctx context.Context) error {
+	if !s.job.Kind.Changes() || s.job.Command.Options.DryRun || s.past.prepared != nil {
+		return nil
+	}
+	reason, err := s.publisher().Refused(ctx, s.pr, s.title(), s.subjectLine(), s.commitBody())
+	if err != nil {
+		s.log.Warn("rules about pushes could not be read", "error", err)
+		return nil
+	}
+	if reason != "" {
+		return end(jobs.Refused, "change that rule, or make an exception for this account, then ask again.", "what would be pushed would be refused: %s", reason)
 	}
 	return nil
 }
