@@ -48,6 +48,22 @@ func fromError(err error, reason string) answer {
 	return failed(http.StatusInternalServerError, "internal error").because(err)
 }
 
+// unread is the answer to a verified payload that Peek or Parse refuses.
+func unread(err error) answer {
+	if errors.Is(err, ErrUnusable) {
+		return ignored("malformed payload").because(err)
+	}
+	return refused(http.StatusBadRequest, "malformed payload", err)
+}
+
+// outside is the answer to a request that speaks of a repository that its
+// secret is not believed for.
+func outside() answer {
+	return refused(http.StatusUnauthorized, "unauthorized", errOutside)
+}
+
+var errOutside = errors.New("the secret is not believed for this repository")
+
 // write sends the answer. The reason comes from this process, never from the
 // request, and is quoted all the same.
 func (a answer) write(w http.ResponseWriter) {

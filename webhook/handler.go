@@ -16,10 +16,11 @@ import (
 // Config is what an operator may set. The zero value is the default.
 type Config struct {
 	// MaxBody is the largest body in bytes; 0 means 25 MB, GitHub's own cap
-	// (docs.github.com/webhooks/webhook-events-and-payloads#payload-cap).
+	// (docs.github.com/webhooks/webhook-events-and-payloads#payload-cap) and
+	// GitLab's.
 	MaxBody int64
 	// ReadTimeout bounds the reading of a body; 0 means 10 s, the time after
-	// which GitHub itself gives up on a delivery.
+	// which GitHub and GitLab give up on a delivery.
 	ReadTimeout time.Duration
 	// AcceptTimeout bounds Sink.Accept; 0 means 5 s, so that the answer still
 	// reaches the forge within its own 10 s.
@@ -96,7 +97,9 @@ type nobody struct{}
 func (nobody) Delivery(string, string, time.Duration) {}
 
 // ServeHTTP answers one delivery: 202 stored, 200 ignored or duplicate, 400,
-// 401, 405, 413, 415 refused, 503 when it could not be stored.
+// 401, 405, 413, 415 refused, 503 when it could not be stored. A forge that
+// does not deliver again loses a delivery that was answered with 503, and shows
+// it to its people as failed; 200 would hide the loss.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	start := h.now()
 	var env Envelope
@@ -133,21 +136,25 @@ func (h *Handler) handle(w http.ResponseWriter, r *http.Request, env *Envelope) 
 		return a
 	}
 	defer h.bodies.release(b)
-	if err := h.parser.Verify(opened, b.buf.Bytes()); err != nil {
+	grant, err := h.parser.Verify(opened, b.buf.Bytes())
+	if err != nil {
 		return fromError(err, "unauthorized")
 	}
 	payload, err := payloadOf(r, b.buf.Bytes())
 	if err != nil {
 		return refused(http.StatusBadRequest, "malformed form", err)
 	}
-	return h.process(r.Context(), opened, payload)
+	return h.process(r.Context(), opened, grant, payload)
 }
 
 // process looks at a verified payload, and stores what is of interest.
-func (h *Handler) process(ctx context.Context, env Envelope, payload []byte) answer {
+func (h *Handler) process(ctx context.Context, env Envelope, grant Grant, payload []byte) answer {
 	g, err := h.parser.Peek(env.Name, payload)
 	if err != nil {
-		return refused(http.StatusBadRequest, "malformed payload", err)
+		return unread(err)
+	}
+	if !g.Repo.IsZero() && !grant.Covers(g.Repo) {
+		return outside()
 	}
 	if g.Sender != 0 && slices.Contains(h.self(), g.Sender) {
 		return ignored("own event")
@@ -157,7 +164,10 @@ func (h *Handler) process(ctx context.Context, env Envelope, payload []byte) ans
 	}
 	e, err := h.parser.Parse(env.Name, env.ID, payload)
 	if err != nil {
-		return refused(http.StatusBadRequest, "malformed payload", err)
+		return unread(err)
+	}
+	if !grant.Covers(e.Repo.RepoRef) {
+		return outside()
 	}
 	e.ReceivedAt = h.now().UTC()
 	interesting, reason := h.sink.Triage(e)
@@ -185,12 +195,12 @@ func (h *Handler) accept(ctx context.Context, d Delivery) answer {
 // report writes the one log line of a request.
 func (h *Handler) report(ctx context.Context, env Envelope, a answer, d time.Duration) {
 	level := slog.LevelInfo
-	switch a.outcome {
-	case OutcomeIgnored:
+	switch {
+	case a.outcome == OutcomeIgnored && a.err == nil:
 		level = slog.LevelDebug
-	case OutcomeRefused:
+	case a.outcome == OutcomeRefused, a.outcome == OutcomeIgnored:
 		level = slog.LevelWarn
-	case OutcomeFailed:
+	case a.outcome == OutcomeFailed:
 		level = slog.LevelError
 	}
 	if !h.log.Enabled(ctx, level) {

@@ -4,8 +4,8 @@
 // It verifies by itself instead of with go-github's ValidatePayload, which
 // accepts an unsigned body when the secret is empty and falls back to SHA-1;
 // and it decodes by itself because a payload is 5 to 60 kB of which one or two
-// are needed: scan.go cuts out the members that the structs of wire.go name,
-// without decoding the rest, and encoding/json decodes what remains.
+// are needed: package scan cuts out the members that the structs of wire.go
+// name, without decoding the rest.
 //
 // Invariants: no name, number, object name or branch of a payload reaches a
 // vcs.Event without passing its Validate; the same fact delivered twice gives

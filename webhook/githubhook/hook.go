@@ -10,6 +10,7 @@ import (
 
 	"github.com/greenwright/greenwright/vcs"
 	"github.com/greenwright/greenwright/webhook"
+	"github.com/greenwright/greenwright/webhook/scan"
 )
 
 // GitHub's headers
@@ -29,7 +30,7 @@ const (
 type Parser struct {
 	secrets []vcs.Secret
 	appID   int64
-	shapes  shapes
+	payload scan.Decoder[payload]
 }
 
 var _ webhook.Parser = (*Parser)(nil)
@@ -53,7 +54,7 @@ func New(secrets []vcs.Secret, opts ...Option) (*Parser, error) {
 			return nil, fmt.Errorf("%w: webhook secret %d is empty", vcs.ErrInvalid, i+1)
 		}
 	}
-	p := &Parser{secrets: append([]vcs.Secret(nil), secrets...), shapes: newShapes()}
+	p := &Parser{secrets: append([]vcs.Secret(nil), secrets...), payload: scan.NewDecoder[payload]()}
 	for _, o := range opts {
 		o(p)
 	}
@@ -73,7 +74,7 @@ func (p *Parser) Open(h http.Header) (webhook.Envelope, error) {
 	if !within(id, isDeliveryChar) {
 		return webhook.Envelope{}, fmt.Errorf("%w: header %s", vcs.ErrInvalid, HeaderDelivery)
 	}
-	return webhook.Envelope{Name: name, ID: vcs.DeliveryID(id), Signature: mac}, nil
+	return webhook.Envelope{Name: name, ID: vcs.DeliveryID(id), Signatures: [][]byte{mac}}, nil
 }
 
 func signature(v string) ([]byte, error) {
@@ -109,18 +110,21 @@ func isDeliveryChar(c byte) bool {
 
 // Verify compares the HMAC-SHA-256 of the raw body under every secret, each in
 // constant time, and always under all of them.
-func (p *Parser) Verify(env webhook.Envelope, raw []byte) error {
+func (p *Parser) Verify(env webhook.Envelope, raw []byte) (webhook.Grant, error) {
+	if len(env.Signatures) != 1 {
+		return nil, fmt.Errorf("%w: not one signature", webhook.ErrUnauthorized)
+	}
 	good := false
 	var sum [sha256.Size]byte
 	for _, s := range p.secrets {
 		m := hmac.New(sha256.New, []byte(s.Reveal()))
 		m.Write(raw) // never an error (hash.Hash)
-		if hmac.Equal(m.Sum(sum[:0]), env.Signature) {
+		if hmac.Equal(m.Sum(sum[:0]), env.Signatures[0]) {
 			good = true
 		}
 	}
 	if !good {
-		return fmt.Errorf("%w: signature does not match", webhook.ErrUnauthorized)
+		return nil, fmt.Errorf("%w: signature does not match", webhook.ErrUnauthorized)
 	}
-	return nil
+	return webhook.Unbounded{}, nil
 }

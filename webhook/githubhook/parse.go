@@ -13,9 +13,9 @@ func (p *Parser) Parse(name string, id vcs.DeliveryID, body []byte) (vcs.Event, 
 	if !within(name, isEventChar) {
 		return vcs.Event{}, fmt.Errorf("%w: event name", vcs.ErrInvalid)
 	}
-	w, err := p.shapes.decode(body)
+	w, err := p.payload.Decode(body)
 	if err != nil {
-		return vcs.Event{}, fmt.Errorf("event %s: %w", name, err)
+		return vcs.Event{}, fmt.Errorf("event %s: %w: payload: %w", name, vcs.ErrInvalid, err)
 	}
 	e := vcs.Event{Forge: vcs.GitHub, Name: name, DeliveryID: id, Kind: kind(name, w.Action)}
 	if w.Action != "" {

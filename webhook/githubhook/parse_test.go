@@ -1,7 +1,6 @@
 package githubhook_test
 
 import (
-	"encoding/json"
 	"errors"
 	"flag"
 	"os"
@@ -49,29 +48,11 @@ func TestGolden(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got, err := json.MarshalIndent(e, "", "  ")
-			if err != nil {
-				t.Fatal(err)
+			want, got, err := webhooktest.Golden(strings.TrimSuffix(f, ".json")+".golden", e, *update)
+			if diff := cmp.Diff(want, got); err != nil || diff != "" {
+				t.Errorf("%v (-want +got):\n%s", err, diff)
 			}
-			golden(t, strings.TrimSuffix(f, ".json")+".golden", append(got, '\n'))
 		})
-	}
-}
-
-func golden(t *testing.T, file string, got []byte) {
-	t.Helper()
-	if *update {
-		if err := os.WriteFile(file, got, 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), string(got)); diff != "" {
-		t.Errorf("%s (-want +got):\n%s", file, diff)
 	}
 }
 

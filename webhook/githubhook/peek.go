@@ -6,6 +6,7 @@ import (
 
 	"github.com/greenwright/greenwright/vcs"
 	"github.com/greenwright/greenwright/webhook"
+	"github.com/greenwright/greenwright/webhook/scan"
 )
 
 // The reasons of a Glance.
@@ -97,22 +98,22 @@ func senderWrote(name string) bool {
 func (p *Parser) Peek(name string, body []byte) (webhook.Glance, error) {
 	var g webhook.Glance
 	var sender, appID int64
-	s := scanner{b: body}
-	err := s.object(func(key []byte) (err error) {
+	s := scan.New(body)
+	err := s.Object(func(key []byte) (err error) {
 		switch string(key) {
 		case "action":
-			g.Action, err = shortText(&s)
+			g.Action, err = shortText(s)
 		case "sender":
-			sender, err = member(&s, "id")
+			sender, err = member(s, "id")
 		case "check_run": // the member has the event's name
-			appID, err = member(&s, "app", "id")
+			appID, err = member(s, "app", "id")
 		default:
-			_, err = s.value()
+			_, err = s.Value()
 		}
 		return err
 	})
-	if err == nil && !s.end() {
-		err = errSyntax
+	if err == nil && !s.End() {
+		err = scan.ErrSyntax
 	}
 	if err == nil && g.Action == "" && hasAction(name) {
 		err = missing("action")
@@ -141,8 +142,8 @@ func (p *Parser) ignore(name, action string, appID int64) string {
 
 // shortText reads a string of plain characters; anything else reads as empty,
 // and so as an action that is not used.
-func shortText(s *scanner) (string, error) {
-	v, err := s.value()
+func shortText(s *scan.Scanner) (string, error) {
+	v, err := s.Value()
 	if err != nil || len(v) < 2 || v[0] != '"' || !within(string(v[1:len(v)-1]), isEventChar) {
 		return "", err
 	}
@@ -150,9 +151,9 @@ func shortText(s *scanner) (string, error) {
 }
 
 // member reads the integer at a path of member names, 0 when there is none.
-func member(s *scanner, path ...string) (n int64, err error) {
+func member(s *scan.Scanner, path ...string) (n int64, err error) {
 	if len(path) == 0 {
-		v, err := s.value()
+		v, err := s.Value()
 		if err != nil {
 			return 0, err
 		}
@@ -162,16 +163,16 @@ func member(s *scanner, path ...string) (n int64, err error) {
 		}
 		return n, nil
 	}
-	if s.peek() != '{' {
-		_, err := s.value()
+	if s.Next() != '{' {
+		_, err := s.Value()
 		return 0, err
 	}
-	err = s.object(func(key []byte) (err error) {
+	err = s.Object(func(key []byte) (err error) {
 		if string(key) == path[0] {
 			n, err = member(s, path[1:]...)
 			return err
 		}
-		_, err = s.value()
+		_, err = s.Value()
 		return err
 	})
 	return n, err

@@ -40,7 +40,7 @@ func TestRounds(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := parser.Verify(env, body); err != nil {
+		if _, err := parser.Verify(env, body); err != nil {
 			t.Errorf("delivery %d: %v", i, err)
 		}
 		ev, err := parser.Parse(env.Name, env.ID, body)

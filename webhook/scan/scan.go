@@ -1,22 +1,37 @@
-package githubhook
+// Package scan reads the few members of a large JSON text that somebody wants
+// without decoding the rest.
+//
+// A webhook's payload is 5 to 60 kB of which one or two are needed. A
+// [Decoder] cuts out the members that a struct names and lets encoding/json
+// decode what remains; a [Scanner] walks a text by hand.
+//
+// Invariants: no recursion over what is skipped, so nesting costs no stack; a
+// member that a struct names and a text has twice is an error, because readers
+// would disagree about which of the two counts; a truncated or unbalanced text
+// is an error; nothing of the text given is kept.
+package scan
 
 import (
 	"bytes"
 	"errors"
 )
 
-// errSyntax is the one fault that the scanner reports; the caller adds context.
-var errSyntax = errors.New("not a JSON object")
+// ErrSyntax is the one fault of a text that is no JSON object; the caller adds
+// context.
+var ErrSyntax = errors.New("not a JSON object")
 
-// scanner walks JSON without decoding it. It is lenient about what it skips
+// Scanner walks JSON without decoding it. It is lenient about what it skips
 // (encoding/json sees what is kept) and strict about balance: a truncated or
 // unbalanced text is an error.
-type scanner struct {
+type Scanner struct {
 	b []byte
 	i int
 }
 
-func (s *scanner) space() {
+// New returns a scanner at the beginning of b.
+func New(b []byte) *Scanner { return &Scanner{b: b} }
+
+func (s *Scanner) space() {
 	for s.i < len(s.b) {
 		switch s.b[s.i] {
 		case ' ', '\t', '\n', '\r':
@@ -28,7 +43,7 @@ func (s *scanner) space() {
 }
 
 // accept consumes c after white space.
-func (s *scanner) accept(c byte) bool {
+func (s *Scanner) accept(c byte) bool {
 	s.space()
 	if s.i < len(s.b) && s.b[s.i] == c {
 		s.i++
@@ -37,8 +52,8 @@ func (s *scanner) accept(c byte) bool {
 	return false
 }
 
-// peek is the next byte after white space, 0 at the end.
-func (s *scanner) peek() byte {
+// Next is the next byte after white space, 0 at the end.
+func (s *Scanner) Next() byte {
 	s.space()
 	if s.i == len(s.b) {
 		return 0
@@ -47,16 +62,16 @@ func (s *scanner) peek() byte {
 }
 
 // text consumes a string and returns it with its quotes, escapes untouched.
-func (s *scanner) text() ([]byte, error) {
-	if s.peek() != '"' {
-		return nil, errSyntax
+func (s *Scanner) text() ([]byte, error) {
+	if s.Next() != '"' {
+		return nil, ErrSyntax
 	}
 	start := s.i
 	s.i++
 	for {
 		n := bytes.IndexByte(s.b[s.i:], '"')
 		if n < 0 {
-			return nil, errSyntax
+			return nil, ErrSyntax
 		}
 		s.i += n + 1
 		if !escaped(s.b[start+1 : s.i-1]) {
@@ -74,12 +89,12 @@ func escaped(b []byte) bool {
 	return n%2 == 1
 }
 
-// value consumes any value and returns its bytes.
-func (s *scanner) value() ([]byte, error) {
+// Value consumes any value and returns its bytes.
+func (s *Scanner) Value() ([]byte, error) {
 	s.space()
 	start := s.i
 	var err error
-	switch s.peek() {
+	switch s.Next() {
 	case '"':
 		_, err = s.text()
 	case '{', '[':
@@ -91,7 +106,7 @@ func (s *scanner) value() ([]byte, error) {
 }
 
 // nested skips an object or array without recursion.
-func (s *scanner) nested() error {
+func (s *Scanner) nested() error {
 	depth := 0
 	for s.i < len(s.b) {
 		switch s.b[s.i] {
@@ -110,32 +125,32 @@ func (s *scanner) nested() error {
 			return nil
 		}
 	}
-	return errSyntax
+	return ErrSyntax
 }
 
-func (s *scanner) scalar() error {
+func (s *Scanner) scalar() error {
 	start := s.i
 	for s.i < len(s.b) {
 		switch s.b[s.i] {
 		case ',', '}', ']', ' ', '\t', '\n', '\r', ':', '"', '{', '[':
 			if s.i == start {
-				return errSyntax
+				return ErrSyntax
 			}
 			return nil
 		}
 		s.i++
 	}
 	if s.i == start {
-		return errSyntax
+		return ErrSyntax
 	}
 	return nil
 }
 
-// object calls f at the value of each member of an object; f consumes it. Keys
+// Object calls f at the value of each member of an object; f consumes it. Keys
 // are as written, without quotes.
-func (s *scanner) object(f func(key []byte) error) error {
+func (s *Scanner) Object(f func(key []byte) error) error {
 	if !s.accept('{') {
-		return errSyntax
+		return ErrSyntax
 	}
 	if s.accept('}') {
 		return nil
@@ -146,7 +161,7 @@ func (s *scanner) object(f func(key []byte) error) error {
 			return err
 		}
 		if !s.accept(':') {
-			return errSyntax
+			return ErrSyntax
 		}
 		if err := f(key[1 : len(key)-1]); err != nil {
 			return err
@@ -155,15 +170,15 @@ func (s *scanner) object(f func(key []byte) error) error {
 			return nil
 		}
 		if !s.accept(',') {
-			return errSyntax
+			return ErrSyntax
 		}
 	}
 }
 
-// array calls f at each element of an array; f consumes it.
-func (s *scanner) array(f func() error) error {
+// Array calls f at each element of an array; f consumes it.
+func (s *Scanner) Array(f func() error) error {
 	if !s.accept('[') {
-		return errSyntax
+		return ErrSyntax
 	}
 	if s.accept(']') {
 		return nil
@@ -176,13 +191,13 @@ func (s *scanner) array(f func() error) error {
 			return nil
 		}
 		if !s.accept(',') {
-			return errSyntax
+			return ErrSyntax
 		}
 	}
 }
 
-// end reports whether only white space is left.
-func (s *scanner) end() bool {
+// End reports whether only white space is left.
+func (s *Scanner) End() bool {
 	s.space()
 	return s.i == len(s.b)
 }

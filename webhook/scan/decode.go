@@ -1,30 +1,30 @@
-package githubhook
+package scan
 
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"reflect"
 	"slices"
 	"strings"
 	"sync"
-
-	"github.com/greenwright/greenwright/vcs"
 )
 
 // shape is the set of members that a struct decodes; nil takes a value whole.
 type shape map[string]shape
 
-// shapes prunes payloads to what the payload struct names.
-type shapes struct {
-	payload shape
-	pool    *sync.Pool
+// Decoder reads the members that the struct T names by its json tags, through
+// pointers and slices, and skips the rest unread. It is safe for concurrent
+// use.
+type Decoder[T any] struct {
+	shape shape
+	pool  *sync.Pool
 }
 
-func newShapes() shapes {
-	return shapes{
-		payload: shapeOf(reflect.TypeFor[payload]()),
-		pool:    &sync.Pool{New: func() any { return new([]byte) }},
+// NewDecoder looks at T once.
+func NewDecoder[T any]() Decoder[T] {
+	return Decoder[T]{
+		shape: shapeOf(reflect.TypeFor[T]()),
+		pool:  &sync.Pool{New: func() any { return new([]byte) }},
 	}
 }
 
@@ -44,48 +44,50 @@ func shapeOf(t reflect.Type) shape {
 	return s
 }
 
-// decode reads the payload's known members.
-func (p shapes) decode(body []byte) (payload, error) {
-	buf := p.pool.Get().(*[]byte)
+// maxPooled is the largest scratch buffer kept: bodies are up to 64 kB.
+const maxPooled = 256 << 10
+
+// Decode reads the members that T names of an object; its error is ErrSyntax or
+// one of encoding/json.
+func (d Decoder[T]) Decode(body []byte) (out T, err error) {
+	buf := d.pool.Get().(*[]byte)
 	defer func() {
 		if cap(*buf) <= maxPooled {
-			p.pool.Put(buf)
+			d.pool.Put(buf)
 		}
 	}()
-	s := scanner{b: body}
-	pruned, err := prune(&s, (*buf)[:0], p.payload)
+	s := New(body)
+	if s.Next() != '{' {
+		return out, ErrSyntax
+	}
+	pruned, err := prune(s, (*buf)[:0], d.shape)
 	*buf = pruned
-	if err == nil && !s.end() {
-		err = errSyntax
+	if err == nil && !s.End() {
+		err = ErrSyntax
 	}
 	if err != nil {
-		return payload{}, fmt.Errorf("%w: payload: %w", vcs.ErrInvalid, err)
+		return out, err
 	}
-	var out payload
 	if err := json.Unmarshal(pruned, &out); err != nil {
-		return payload{}, fmt.Errorf("%w: payload: %w", vcs.ErrInvalid, err)
+		var none T
+		return none, err
 	}
 	return out, nil
 }
 
-// maxPooled is the largest scratch buffer kept: bodies are up to 64 kB.
-const maxPooled = 256 << 10
-
 // prune appends the value at s to out, members unknown to want left out. The
-// depth of recursion is that of want, and one list at each level of it. A
-// member that a payload names twice is refused: readers would disagree about
-// which of the two counts.
-func prune(s *scanner, out []byte, want shape) ([]byte, error) {
+// depth of recursion is that of want, and one list at each level of it.
+func prune(s *Scanner, out []byte, want shape) ([]byte, error) {
 	var err error
-	switch c := s.peek(); {
+	switch c := s.Next(); {
 	case want != nil && c == '{':
 		return pruneObject(s, out, want)
 	case want != nil && c == '[':
 		out = append(out, '[')
 		n := 0
-		err = s.array(func() error {
-			if s.peek() == '[' {
-				return errSyntax // no payload nests lists, and each level would cost stack
+		err = s.Array(func() error {
+			if s.Next() == '[' {
+				return ErrSyntax // no payload nests lists, and each level would cost stack
 			}
 			if n++; n > 1 {
 				out = append(out, ',')
@@ -95,22 +97,22 @@ func prune(s *scanner, out []byte, want shape) ([]byte, error) {
 		})
 		return append(out, ']'), err
 	}
-	v, err := s.value()
+	v, err := s.Value()
 	return append(out, v...), err
 }
 
-func pruneObject(s *scanner, out []byte, want shape) ([]byte, error) {
+func pruneObject(s *Scanner, out []byte, want shape) ([]byte, error) {
 	out = append(out, '{')
 	n := 0
 	var seen [][]byte // few: the members that a struct names
-	err := s.object(func(key []byte) error {
+	err := s.Object(func(key []byte) error {
 		sub, known := want[string(key)]
 		if !known {
-			_, err := s.value()
+			_, err := s.Value()
 			return err
 		}
 		if slices.ContainsFunc(seen, func(k []byte) bool { return bytes.Equal(k, key) }) {
-			return errSyntax
+			return ErrSyntax
 		}
 		seen = append(seen, key)
 		if n++; n > 1 {
