@@ -100,7 +100,7 @@ type Repo struct {
 	RepoRef
 	ID            int64  `json:"id"`
 	DefaultBranch string `json:"default_branch"`
-	Private       bool   `json:"private"`
+	Private       bool   `json:"private"` // only its members read it
 	Fork          bool   `json:"fork"`
 	Archived      bool   `json:"archived"`
 	URL           string `json:"url"` // for people, in a browser

@@ -285,11 +285,11 @@ func TestServerFailures(t *testing.T) {
 		t.Errorf("a read after a dropped connection: %v", err)
 	}
 	srv.Fail(vcstest.Failure{Method: "POST", Path: "/issues/1/comments", Status: 500})
-	before := len(w.Seen(w.Issue.Number))
+	before := len(w.Seen(w.Issue.Thread))
 	if _, err := f.PutComment(t.Context(), w.Issue.Thread, vcs.StickyComment{Marker: "m", Body: "x"}); !errors.Is(err, vcs.ErrUnavailable) {
 		t.Errorf("a write that fails: %v, want ErrUnavailable", err)
 	}
-	if n := len(w.Seen(w.Issue.Number)); n != before {
+	if n := len(w.Seen(w.Issue.Thread)); n != before {
 		t.Errorf("%d comments, want %d", n, before)
 	}
 	srv.FailSecondaryLimit("/reactions", 1, "1")
@@ -315,7 +315,7 @@ func TestRevokedTokensAreMintedAgain(t *testing.T) {
 	if _, err := f.PutComment(t.Context(), w.Issue.Thread, vcs.StickyComment{Marker: "m", Body: "y"}); err != nil {
 		t.Errorf("after a revocation: %v", err)
 	}
-	if seen := w.Seen(w.Issue.Number); !strings.HasSuffix(seen[len(seen)-1].Body, "y") || len(seen) != 2 {
+	if seen := w.Seen(w.Issue.Thread); !strings.HasSuffix(seen[len(seen)-1].Body, "y") || len(seen) != 2 {
 		t.Errorf("the thread has %+v", seen)
 	}
 	srv.ClearFaults() // the one request with the old token
@@ -352,7 +352,7 @@ func TestStickyCommentAtOnceAndDeleted(t *testing.T) {
 	srv := newServer(t, vcstest.Config{})
 	f := asApp(t, srv)
 	w := srv.World(t, f)
-	before := len(w.Seen(w.Issue.Number))
+	before := len(w.Seen(w.Issue.Thread))
 	var wg sync.WaitGroup
 	for range 8 {
 		wg.Go(func() {
@@ -362,13 +362,13 @@ func TestStickyCommentAtOnceAndDeleted(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	seen := w.Seen(w.Issue.Number)
+	seen := w.Seen(w.Issue.Thread)
 	if len(seen) != before+1 {
 		t.Fatalf("eight calls made %d comments", len(seen)-before)
 	}
 	srv.Repo("acme", "widgets").DeleteComment(seen[before].ID)
 	again, err := f.PutComment(t.Context(), w.Issue.Thread, vcs.StickyComment{Marker: "m", Body: "x"})
-	if err != nil || again.ID == seen[before].ID || len(w.Seen(w.Issue.Number)) != before+1 {
+	if err != nil || again.ID == seen[before].ID || len(w.Seen(w.Issue.Thread)) != before+1 {
 		t.Errorf("after a deletion: %+v, %v", again, err)
 	}
 }

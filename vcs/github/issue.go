@@ -77,8 +77,7 @@ func (f *Forge) commentPage(ctx context.Context, c client, t vcs.Thread, page in
 }
 
 // PutComment edits the own comment whose first line is the marker, or creates
-// it. Two calls at once in one process make one comment; the id is remembered,
-// so that most edits need no listing.
+// it.
 func (f *Forge) PutComment(ctx context.Context, t vcs.Thread, s vcs.StickyComment) (vcs.Comment, error) {
 	doing := fmt.Sprintf("writing a comment on %s", t)
 	text, err := compose(s)
@@ -89,41 +88,28 @@ func (f *Forge) PutComment(ctx context.Context, t vcs.Thread, s vcs.StickyCommen
 	if err != nil {
 		return vcs.Comment{}, err
 	}
-	key := t.Key() + " " + s.Marker
-	unlock, err := f.stickies.Lock(ctx, key)
+	owner, name, body := t.Repo.Owner, t.Repo.Name, &gh.IssueComment{Body: &text}
+	got, err := sticky.Put(ctx, f.stickies, t.Key()+" "+s.Marker, sticky.Ways[*gh.IssueComment]{
+		Edit: func(id int64) (*gh.IssueComment, error) {
+			got, _, err := c.Issues.EditComment(ctx, owner, name, id, body)
+			return got, err
+		},
+		Find: func() (int64, error) { return f.findComment(ctx, c, t, s.Marker) },
+		Create: func() (*gh.IssueComment, error) {
+			got, _, err := c.Issues.CreateComment(ctx, owner, name, t.Number, body)
+			return got, err
+		},
+		ID: (*gh.IssueComment).GetID, Gone: isGone,
+	})
 	if err != nil {
 		return vcs.Comment{}, f.mapError(doing, err)
 	}
-	defer unlock()
-	got, err := f.putComment(ctx, c, t, s.Marker, text)
-	if err != nil {
-		return vcs.Comment{}, f.mapError(doing, err)
-	}
-	f.stickies.Remember(key, got.GetID())
 	out, err := commentOf(got)
 	return out, f.mapError(doing, err)
 }
 
-func (f *Forge) putComment(ctx context.Context, c client, t vcs.Thread, marker, text string) (*gh.IssueComment, error) {
-	body := &gh.IssueComment{Body: &text}
-	if id := f.stickies.Recall(t.Key() + " " + marker); id != 0 {
-		got, _, err := c.Issues.EditComment(ctx, t.Repo.Owner, t.Repo.Name, id, body)
-		if !hasStatus(err, http.StatusNotFound) {
-			return got, err
-		}
-		// Somebody deleted it: look again, then write a new one.
-	}
-	id, err := f.findComment(ctx, c, t, marker)
-	if err != nil {
-		return nil, err
-	}
-	if id != 0 {
-		got, _, err := c.Issues.EditComment(ctx, t.Repo.Owner, t.Repo.Name, id, body)
-		return got, err
-	}
-	got, _, err := c.Issues.CreateComment(ctx, t.Repo.Owner, t.Repo.Name, t.Number, body)
-	return got, err
-}
+// isGone reports whether what was to be changed is not there.
+func isGone(err error) bool { return hasStatus(err, http.StatusNotFound) }
 
 // findComment looks for an own comment with the marker; 0 is none.
 func (f *Forge) findComment(ctx context.Context, c client, t vcs.Thread, marker string) (int64, error) {

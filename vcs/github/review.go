@@ -130,12 +130,15 @@ func (f *Forge) ReplyToRemark(ctx context.Context, t vcs.Thread, id int64, s vcs
 	if err != nil {
 		return vcs.Comment{}, err
 	}
-	unlock, err := f.stickies.Lock(ctx, fmt.Sprint(t.Key(), " ", id, " ", s.Marker))
-	if err != nil {
-		return vcs.Comment{}, f.mapError(doing, err)
-	}
-	defer unlock()
-	got, err := f.reply(ctx, c, t, id, s.Marker, text)
+	got, err := sticky.Put(ctx, f.stickies, fmt.Sprint(t.Key(), " ", id, " ", s.Marker), sticky.Ways[*gh.PullRequestComment]{
+		Edit: func(known int64) (*gh.PullRequestComment, error) {
+			got, _, err := c.PullRequests.EditComment(ctx, t.Repo.Owner, t.Repo.Name, known, &gh.PullRequestComment{Body: &text})
+			return got, err
+		},
+		Find:   func() (int64, error) { return f.findReply(ctx, c, t, id, s.Marker) },
+		Create: func() (*gh.PullRequestComment, error) { return createReply(ctx, c, t, id, text) },
+		ID:     (*gh.PullRequestComment).GetID, Gone: isGone,
+	})
 	if err != nil {
 		return vcs.Comment{}, f.mapError(doing, err)
 	}
@@ -143,15 +146,7 @@ func (f *Forge) ReplyToRemark(ctx context.Context, t vcs.Thread, id int64, s vcs
 	return out, f.mapError(doing, err)
 }
 
-func (f *Forge) reply(ctx context.Context, c client, t vcs.Thread, id int64, marker, text string) (*gh.PullRequestComment, error) {
-	known, err := f.findReply(ctx, c, t, id, marker)
-	if err != nil {
-		return nil, err
-	}
-	if known != 0 {
-		got, _, err := c.PullRequests.EditComment(ctx, t.Repo.Owner, t.Repo.Name, known, &gh.PullRequestComment{Body: &text})
-		return got, err
-	}
+func createReply(ctx context.Context, c client, t vcs.Thread, id int64, text string) (*gh.PullRequestComment, error) {
 	path := fmt.Sprintf("repos/%s/%s/pulls/%d/comments/%d/replies", t.Repo.Owner, t.Repo.Name, t.Number, id)
 	r, err := c.NewRequest(http.MethodPost, path, map[string]string{"body": text})
 	if err != nil {

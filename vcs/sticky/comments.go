@@ -32,9 +32,9 @@ func New() *Comments {
 	return c
 }
 
-// Lock waits for the key's turn or the end of ctx: one writer at a time looks
+// lock waits for the key's turn or the end of ctx: one writer at a time looks
 // for a marker and then creates its comment.
-func (c *Comments) Lock(ctx context.Context, key string) (unlock func(), err error) {
+func (c *Comments) lock(ctx context.Context, key string) (unlock func(), err error) {
 	slot := c.slots[maphash.String(c.seed, key)%stripes]
 	select {
 	case slot <- struct{}{}:
@@ -44,19 +44,64 @@ func (c *Comments) Lock(ctx context.Context, key string) (unlock func(), err err
 	}
 }
 
-// Recall is the id of the key's comment, or 0.
-func (c *Comments) Recall(key string) int64 {
+// recall is the id of the key's comment, or 0.
+func (c *Comments) recall(key string) int64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.known[key]
 }
 
-// Remember keeps the id of the key's comment.
-func (c *Comments) Remember(key string, id int64) {
+// remember keeps the id of the key's comment.
+func (c *Comments) remember(key string, id int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if len(c.known) >= maxKnown {
 		clear(c.known)
 	}
 	c.known[key] = id
+}
+
+// Ways are how a driver reaches one comment; T is what its SDK makes of one.
+type Ways[T any] struct {
+	Edit   func(id int64) (T, error)
+	Find   func() (id int64, err error) // 0 is none
+	Create func() (T, error)
+	ID     func(T) int64
+	// Gone reports whether an edit ended in the comment not being there.
+	Gone func(error) bool
+}
+
+// Put edits the key's comment, or creates it. Two calls at once in one process
+// make one comment; most edits of a remembered one need no search.
+func Put[T any](ctx context.Context, c *Comments, key string, w Ways[T]) (T, error) {
+	unlock, err := c.lock(ctx, key)
+	if err != nil {
+		var none T
+		return none, err
+	}
+	defer unlock()
+	got, err := put(c.recall(key), w)
+	if err == nil {
+		c.remember(key, w.ID(got))
+	}
+	return got, err
+}
+
+func put[T any](known int64, w Ways[T]) (T, error) {
+	if known != 0 {
+		got, err := w.Edit(known)
+		if !w.Gone(err) {
+			return got, err
+		}
+		// Somebody deleted it: look again, then write a new one.
+	}
+	id, err := w.Find()
+	switch {
+	case err != nil:
+		var none T
+		return none, err
+	case id != 0:
+		return w.Edit(id)
+	}
+	return w.Create()
 }

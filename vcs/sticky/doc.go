@@ -9,6 +9,6 @@
 // HTML comment can swallow it; two writers of one key never run at once in a
 // process; what is remembered is a hint, which a driver checks by its edit.
 //
-// To let another driver use it: a [Comments] per Forge, [Line] in front of what
-// it writes and [Begins] for what it reads.
+// To let another driver use it: a [Comments] per Forge, [Put] with its own
+// [Ways], [Line] in front of what it writes and [Begins] for what it reads.
 package sticky

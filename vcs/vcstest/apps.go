@@ -55,7 +55,7 @@ func createToken(c *call) reply {
 	}
 	for name, level := range t.perms {
 		if has := c.g.cfg.Permissions[name]; has == "" || level == "write" && has != "write" {
-			c.g.faultLocked("a token with %s=%s, which the app does not have", name, level)
+			c.g.fault("a token with %s=%s, which the app does not have", name, level)
 			return refuse(http.StatusUnprocessableEntity, "The permissions requested are not granted to this installation.")
 		}
 	}

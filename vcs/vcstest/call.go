@@ -62,7 +62,7 @@ func (c *call) decode(out any) (reply, bool) {
 	d := json.NewDecoder(bytes.NewReader(c.body))
 	d.DisallowUnknownFields()
 	if err := d.Decode(out); err != nil {
-		c.g.faultLocked("%s %s: body: %v", c.r.Method, c.r.URL.Path, err)
+		c.g.fault("%s %s: body: %v", c.r.Method, c.r.URL.Path, err)
 		return refuse(http.StatusUnprocessableEntity, "Invalid request: %v", err), false
 	}
 	return reply{}, true
@@ -70,7 +70,7 @@ func (c *call) decode(out any) (reply, bool) {
 
 // missing is the answer to a request without a member, and a fault.
 func (c *call) missing(member string) reply {
-	c.g.faultLocked("%s %s: no %s", c.r.Method, c.r.URL.Path, member)
+	c.g.fault("%s %s: no %s", c.r.Method, c.r.URL.Path, member)
 	return refuse(http.StatusUnprocessableEntity, "Invalid request: %q wasn't supplied.", member)
 }
 
@@ -135,6 +135,7 @@ func (g *GitHub) serve(rt route) http.HandlerFunc {
 			rep = rt.handle(c)
 		}
 		g.mu.Unlock()
+		w.Header().Set("X-GitHub-Media-Type", "github.v3; format=json")
 		rep.write(w, r)
 	}
 }
@@ -143,7 +144,7 @@ func (g *GitHub) serve(rt route) http.HandlerFunc {
 func (c *call) admit(need string) (reply, bool) {
 	if need == needApp {
 		if err := c.g.checkJWT(bearerOf(c.r)); err != nil {
-			c.g.faultLocked("%s %s: %v", c.r.Method, c.r.URL.Path, err)
+			c.g.fault("%s %s: %v", c.r.Method, c.r.URL.Path, err)
 			return refuse(http.StatusUnauthorized, "A JSON web token could not be decoded"), false
 		}
 	} else if rep, good := c.authenticate(); !good {
@@ -173,7 +174,7 @@ func (c *call) admit(need string) (reply, bool) {
 func (c *call) authenticate() (reply, bool) {
 	t, err := c.g.find(bearerOf(c.r))
 	if err != nil {
-		c.g.faultLocked("%s %s: %v", c.r.Method, c.r.URL.Path, err)
+		c.g.fault("%s %s: %v", c.r.Method, c.r.URL.Path, err)
 		return refuse(http.StatusUnauthorized, "Bad credentials"), false
 	}
 	c.token = t
@@ -182,7 +183,7 @@ func (c *call) authenticate() (reply, bool) {
 
 // forbid hides what cannot be seen and names the missing permission otherwise.
 func (c *call) forbid(need string) reply {
-	c.g.faultLocked("%s %s: %s may not: want %s", c.r.Method, c.r.URL.Path, c.token, need)
+	c.g.fault("%s %s: %s may not: want %s", c.r.Method, c.r.URL.Path, c.token, need)
 	if c.repo != nil && c.repo.meta.Private && !c.token.allows("metadata=read", c.repo) {
 		return notFound()
 	}
@@ -195,9 +196,14 @@ func (rep reply) write(w http.ResponseWriter, r *http.Request) {
 	for k, v := range rep.header {
 		w.Header().Set(k, v)
 	}
-	w.Header().Set("X-GitHub-Media-Type", "github.v3; format=json")
 	if rep.body == nil {
 		w.WriteHeader(rep.status)
+		return
+	}
+	if text, plain := rep.body.([]byte); plain {
+		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+		w.WriteHeader(rep.status)
+		_, _ = w.Write(text) // the client may have gone
 		return
 	}
 	b, err := json.Marshal(rep.body)

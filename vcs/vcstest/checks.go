@@ -20,7 +20,7 @@ type checkRun struct {
 	log   string
 }
 
-// CheckResult is how a job of GitHub Actions ended.
+// CheckResult is how a job of GitHub Actions or GitLab CI ended.
 type CheckResult struct {
 	SHA          string
 	WorkflowPath string
@@ -28,12 +28,15 @@ type CheckResult struct {
 	Conclusion   vcs.Conclusion
 	Steps        []vcs.CheckStep
 	Log          string
-	// App is the reporting app's slug; default github-actions. Others have
-	// no job and no log.
+	// App is the reporting app's slug; default is the forge's own CI. Others
+	// have no job and no log.
 	App string
 	// Sender is the login that GitHub names as the event's sender: whoever
 	// pushed. Default is the repository's owner.
 	Sender string
+	// Source is why a pipeline of GitLab runs: push, which is the default,
+	// merge_request_event, parent_pipeline. GitHub has none.
+	Source string
 }
 
 // FinishCheck ends a job on a commit and sends check_run.
@@ -83,9 +86,12 @@ func (r *Repo) StartCheck(sha, workflowPath, jobName string) (vcs.Check, error) 
 	return run.check, nil
 }
 
-func (r *Repo) branchAt(sha string) string {
-	for _, name := range slices.Sorted(maps.Keys(r.tips)) {
-		if r.tips[name] == sha {
+func (r *Repo) branchAt(sha string) string { return branchOf(r.tips, sha) }
+
+// branchOf is the first branch that ends in a commit.
+func branchOf(tips map[string]string, sha string) string {
+	for _, name := range slices.Sorted(maps.Keys(tips)) {
+		if tips[name] == sha {
 			return name
 		}
 	}

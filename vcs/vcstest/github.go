@@ -6,11 +6,9 @@ import (
 	"crypto/rsa"
 	"crypto/x509"
 	"encoding/pem"
-	"errors"
 	"fmt"
 	"net"
 	"net/http"
-	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -78,34 +76,22 @@ func (c Config) withDefaults() Config {
 // GitHub is a simulated GitHub Enterprise Server. Its methods are safe for
 // concurrent use.
 type GitHub struct {
-	cfg    Config
-	git    gitCommand
-	key    *rsa.PrivateKey
-	base   string // http://host:port
-	server *http.Server
-	served chan struct{} // closed when the server has ended
-	bot    vcs.Actor
-	out    *outbox
+	cfg  Config
+	git  gitCommand
+	key  *rsa.PrivateKey
+	base string // http://host:port
+	bot  vcs.Actor
+	serving
+	*outbox
+	journal
 
-	mu       sync.Mutex
-	lastID   int64
-	users    map[string]vcs.Actor // by lower-case login
-	repos    map[string]*Repo     // by lower-case full name
-	tokens   map[string]*token    // by value
-	faults   []string
-	requests []Request
-	failures []*Failure
+	mu sync.Mutex
+	accounts
+	repos  map[string]*Repo  // by lower-case full name
+	tokens map[string]*token // by value
 }
 
-const (
-	keyBits       = 2048 // GitHub's own size for an App's key
-	headerTimeout = 10 * time.Second
-	closeTimeout  = 5 * time.Second
-	// shutdownTimeout is short: clients keep connections that they never used.
-	shutdownTimeout = 200 * time.Millisecond
-	// firstID keeps ids apart from numbers of issues.
-	firstID = 1_000_000
-)
+const keyBits = 2048 // GitHub's own size for an App's key
 
 // NewGitHub starts a server; Close ends it.
 func NewGitHub(cfg Config) (*GitHub, error) {
@@ -118,53 +104,35 @@ func NewGitHub(cfg Config) (*GitHub, error) {
 		return nil, fmt.Errorf("finding %s: %w", cfg.Dir, err)
 	}
 	cfg.Dir = dir
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return nil, fmt.Errorf("making the directory of repositories: %w", err)
-	}
-	git, err := newGitCommand()
-	if err != nil {
-		return nil, err
-	}
 	if cfg.AppKey == nil {
 		if cfg.AppKey, err = rsa.GenerateKey(rand.Reader, keyBits); err != nil {
 			return nil, fmt.Errorf("generating the app's key: %w", err)
 		}
 	}
-	ln, err := net.Listen("tcp", cfg.Addr)
+	git, ln, err := ground(cfg.Dir, cfg.Addr)
 	if err != nil {
-		return nil, fmt.Errorf("listening: %w", err)
+		return nil, err
 	}
 	return start(cfg, git, ln), nil
 }
 
 func start(cfg Config, git gitCommand, ln net.Listener) *GitHub {
 	g := &GitHub{
-		cfg: cfg, git: git, key: cfg.AppKey, base: "http://" + ln.Addr().String(), served: make(chan struct{}),
-		lastID: firstID, users: map[string]vcs.Actor{}, repos: map[string]*Repo{}, tokens: map[string]*token{},
+		cfg: cfg, git: git, key: cfg.AppKey, base: "http://" + ln.Addr().String(),
+		accounts: newAccounts(), repos: map[string]*Repo{}, tokens: map[string]*token{},
 	}
-	g.out = newOutbox(cfg.WebhookSecret, cfg.HookURLs)
+	g.outbox = newOutbox(cfg.HookURLs, func(ctx context.Context, d Delivery) (*http.Request, error) {
+		return webhooktest.Request(ctx, d.URL, cfg.WebhookSecret, d.ID, webhooktest.Hook{Name: d.Event, Body: d.Body})
+	})
 	g.bot = g.addUser(cfg.AppSlug+"[bot]", vcs.KindBot)
-	g.server = &http.Server{Handler: g.handler(), ReadHeaderTimeout: headerTimeout}
-	go func() {
-		defer close(g.served)
-		if err := g.server.Serve(ln); !errors.Is(err, http.ErrServerClosed) {
-			g.fault("serving: %v", err)
-		}
-	}()
+	g.start(ln, g.handler(), g.fault)
 	return g
 }
 
 // Close delivers what is queued for at most five seconds, then stops.
 func (g *GitHub) Close() error {
-	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
-	defer cancel()
-	flushed := g.out.close(ctx)
-	ctx, cancelShutdown := context.WithTimeout(context.Background(), shutdownTimeout)
-	defer cancelShutdown()
-	if err := g.server.Shutdown(ctx); err != nil {
-		_ = g.server.Close() // the connections that did not end by themselves
-	}
-	<-g.served
+	flushed := g.end()
+	g.shut()
 	return flushed
 }
 
@@ -205,29 +173,6 @@ func (g *GitHub) RenameUser(login string) vcs.Actor {
 	defer g.mu.Unlock()
 	delete(g.users, strings.ToLower(login))
 	return g.addUser(login, vcs.KindUser)
-}
-
-// addUser is called with mu held, or before the server runs.
-func (g *GitHub) addUser(login string, k vcs.ActorKind) vcs.Actor {
-	if a, ok := g.users[strings.ToLower(login)]; ok {
-		return a
-	}
-	a := vcs.Actor{ID: g.newID(), Login: login, Kind: k}
-	g.users[strings.ToLower(login)] = a
-	return a
-}
-
-func (g *GitHub) user(login string) (vcs.Actor, error) {
-	a, ok := g.users[strings.ToLower(login)]
-	if !ok {
-		return vcs.Actor{}, fmt.Errorf("%w: no account %q", vcs.ErrNotFound, login)
-	}
-	return a, nil
-}
-
-func (g *GitHub) newID() int64 {
-	g.lastID++
-	return g.lastID
 }
 
 // now is the time as GitHub shows it, in seconds.

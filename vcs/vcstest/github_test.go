@@ -98,6 +98,12 @@ func receiver(t *testing.T, s webhook.Sink) string {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return endpoint(t, p, s) + "/webhooks/github"
+}
+
+// endpoint serves a forge's parser.
+func endpoint(t *testing.T, p webhook.Parser, s webhook.Sink) string {
+	t.Helper()
 	h, err := webhook.New(p, s, webhook.Config{}, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
@@ -116,7 +122,7 @@ func receiver(t *testing.T, s webhook.Sink) string {
 		_ = hs.Close()
 		<-done
 	})
-	return "http://" + ln.Addr().String() + "/webhooks/github"
+	return "http://" + ln.Addr().String()
 }
 
 func flush(t *testing.T, srv *vcstest.GitHub) {
@@ -221,10 +227,17 @@ func TestRedeliver(t *testing.T) {
 // ask sends an API request.
 func ask(t *testing.T, srv *vcstest.GitHub, method, path, credential, body string) (int, string, http.Header) {
 	t.Helper()
-	r, err := http.NewRequestWithContext(t.Context(), method, srv.URL()+path, strings.NewReader(body))
+	return send(t, method, srv.URL()+path, "Bearer "+credential, body)
+}
+
+// send sends a request and follows nothing; a credential that ends in a blank
+// is none.
+func send(t *testing.T, method, url, credential, body string) (int, string, http.Header) {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
 	check(t, err)
-	if credential != "" {
-		r.Header.Set("Authorization", "Bearer "+credential)
+	if !strings.HasSuffix(credential, " ") {
+		r.Header.Set("Authorization", credential)
 	}
 	resp, err := http.DefaultTransport.RoundTrip(r)
 	check(t, err)

@@ -40,7 +40,7 @@ func graphql(c *call) reply {
 		return graphqlError("NOT_FOUND", "Could not resolve to a PullRequest")
 	}
 	if !c.token.allows(pullsRead, c.repo) {
-		c.g.faultLocked("graphql: %s may not: want %s", c.token, pullsRead)
+		c.g.fault("graphql: %s may not: want %s", c.token, pullsRead)
 		return graphqlError("FORBIDDEN", "Resource not accessible by integration")
 	}
 	return ok(object{"data": object{"repository": object{"pullRequest": object{"reviewThreads": c.threads(c.repo.threads[v.Number])}}}})

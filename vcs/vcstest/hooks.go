@@ -27,12 +27,15 @@ type Delivery struct {
 	Answer string // the answer's body, at most 4 kB
 	Err    error
 	Took   time.Duration
+
+	hook *gitlabHook // nil for one that is not made over the API
 }
 
 // outbox delivers hooks in order, from one goroutine.
 type outbox struct {
-	secret string
+	build  func(context.Context, Delivery) (*http.Request, error)
 	client *http.Client
+	after  func(Delivery) // told of each answer; may be nil
 	done   chan struct{}
 	stop   context.CancelFunc
 
@@ -47,10 +50,10 @@ type outbox struct {
 	closed  bool
 }
 
-func newOutbox(secret string, urls []string) *outbox {
+func newOutbox(urls []string, build func(context.Context, Delivery) (*http.Request, error)) *outbox {
 	ctx, stop := context.WithCancel(context.Background())
 	o := &outbox{
-		secret: secret, urls: slices.Clone(urls), client: &http.Client{Timeout: hookTimeout},
+		build: build, urls: slices.Clone(urls), client: &http.Client{Timeout: hookTimeout},
 		done: make(chan struct{}), stop: stop, wake: make(chan struct{}, 1), idle: make(chan struct{}),
 	}
 	close(o.idle)
@@ -59,7 +62,7 @@ func newOutbox(secret string, urls []string) *outbox {
 }
 
 // emit queues a hook for every URL. It never blocks.
-func (g *GitHub) emit(h webhooktest.Hook) { g.out.add(h) }
+func (g *GitHub) emit(h webhooktest.Hook) { g.add(h) }
 
 func (o *outbox) add(h webhooktest.Hook) {
 	o.mu.Lock()
@@ -95,7 +98,11 @@ func (o *outbox) run(ctx context.Context) {
 		case <-o.wake:
 		}
 		for d, ok := o.next(); ok && ctx.Err() == nil; d, ok = o.next() {
-			o.finish(o.deliver(ctx, d))
+			d = o.deliver(ctx, d)
+			if o.after != nil {
+				o.after(d)
+			}
+			o.finish(d)
 		}
 	}
 }
@@ -126,7 +133,7 @@ const maxAnswer = 4 << 10
 func (o *outbox) deliver(ctx context.Context, d Delivery) Delivery {
 	start := time.Now()
 	defer func() { d.Took = time.Since(start) }()
-	r, err := webhooktest.Request(ctx, d.URL, o.secret, d.ID, webhooktest.Hook{Name: d.Event, Body: d.Body})
+	r, err := o.build(ctx, d)
 	if err != nil {
 		d.Err = err
 		return d
@@ -141,9 +148,11 @@ func (o *outbox) deliver(ctx context.Context, d Delivery) Delivery {
 	return d
 }
 
-// close sends what is queued, until ctx ends, and stops.
-func (o *outbox) close(ctx context.Context) error {
-	err := o.flush(ctx)
+// end sends what is queued, for a while, and stops.
+func (o *outbox) end() error {
+	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
+	defer cancel()
+	err := o.Flush(ctx)
 	o.mu.Lock()
 	o.closed = true
 	o.mu.Unlock()
@@ -152,7 +161,8 @@ func (o *outbox) close(ctx context.Context) error {
 	return err
 }
 
-func (o *outbox) flush(ctx context.Context) error {
+// Flush waits until everything emitted so far was answered.
+func (o *outbox) Flush(ctx context.Context) error {
 	o.mu.Lock()
 	idle := o.idle
 	o.mu.Unlock()
@@ -165,29 +175,26 @@ func (o *outbox) flush(ctx context.Context) error {
 }
 
 // AddHook sends every later event to url as well.
-func (g *GitHub) AddHook(url string) {
-	g.out.mu.Lock()
-	defer g.out.mu.Unlock()
-	g.out.urls = append(g.out.urls, url)
+func (o *outbox) AddHook(url string) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.urls = append(o.urls, url)
 }
 
-// Flush waits until everything emitted so far was answered.
-func (g *GitHub) Flush(ctx context.Context) error { return g.out.flush(ctx) }
-
 // Deliveries are the webhooks that were answered so far, oldest first.
-func (g *GitHub) Deliveries() []Delivery {
-	g.out.mu.Lock()
-	defer g.out.mu.Unlock()
-	return slices.Clone(g.out.sent)
+func (o *outbox) Deliveries() []Delivery {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return slices.Clone(o.sent)
 }
 
 // Redeliver sends a delivery again n times with the same id and body, as the
 // button does.
-func (g *GitHub) Redeliver(d Delivery, n int) {
-	g.out.mu.Lock()
-	defer g.out.mu.Unlock()
+func (o *outbox) Redeliver(d Delivery, n int) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
 	for range n {
-		g.out.push(Delivery{ID: d.ID, URL: d.URL, Event: d.Event, Body: d.Body})
+		o.push(Delivery{ID: d.ID, URL: d.URL, Event: d.Event, Body: d.Body, hook: d.hook})
 	}
 }
 

@@ -207,7 +207,7 @@ func textOf(c *call) (string, reply, bool) {
 		return "", c.missing("body"), false
 	}
 	if tooLong(*in.Body, maxBody) {
-		c.g.faultLocked("%s %s: body is too long", c.r.Method, c.r.URL.Path)
+		c.g.fault("%s %s: body is too long", c.r.Method, c.r.URL.Path)
 		return "", refuse(http.StatusUnprocessableEntity, "Validation Failed: body is too long (maximum is 65536 characters)"), false
 	}
 	return *in.Body, reply{}, true

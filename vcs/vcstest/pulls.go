@@ -135,7 +135,7 @@ func createPull(c *call) reply {
 	}
 	t, err := c.repo.addPull(c.token.actor, head, branch, *in.Base, *in.Title, in.Body, in.Draft)
 	if err != nil {
-		c.g.faultLocked("opening a pull request: %v", err)
+		c.g.fault("opening a pull request: %v", err)
 		return refuse(http.StatusInternalServerError, "internal error")
 	}
 	return created(c.pullObject(t))

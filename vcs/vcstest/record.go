@@ -1,10 +1,7 @@
 package vcstest
 
 import (
-	"fmt"
 	"net/http"
-	"slices"
-	"strings"
 	"time"
 )
 
@@ -34,16 +31,6 @@ type Failure struct {
 	Drop bool
 }
 
-// Fail adds a failure; the first added that matches is used.
-func (g *GitHub) Fail(f Failure) {
-	if f.Times == 0 {
-		f.Times = 1
-	}
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.failures = append(g.failures, &f)
-}
-
 // FailSecondaryLimit answers the next n requests as GitHub's secondary limit does.
 func (g *GitHub) FailSecondaryLimit(path string, n int, retryAfter string) {
 	f := Failure{Path: path, Times: n, Status: http.StatusForbidden,
@@ -52,51 +39,6 @@ func (g *GitHub) FailSecondaryLimit(path string, n int, retryAfter string) {
 		f.Header = map[string]string{"Retry-After": retryAfter}
 	}
 	g.Fail(f)
-}
-
-// failure takes the one for a request, nil for none.
-func (g *GitHub) failure(r *http.Request) *Failure {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	for _, f := range g.failures {
-		if f.Times != 0 && (f.Method == "" || f.Method == r.Method) && strings.Contains(r.URL.Path, f.Path) {
-			f.Times--
-			return f
-		}
-	}
-	return nil
-}
-
-// Faults are the requests that the real GitHub would not have understood or
-// allowed, oldest first.
-func (g *GitHub) Faults() []string {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return slices.Clone(g.faults)
-}
-
-// ClearFaults forgets them, after a test that provoked some.
-func (g *GitHub) ClearFaults() {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.faults = nil
-}
-
-// Requests are all API and git requests so far.
-func (g *GitHub) Requests() []Request {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return slices.Clone(g.requests)
-}
-
-func (g *GitHub) fault(format string, args ...any) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.faultLocked(format, args...)
-}
-
-func (g *GitHub) faultLocked(format string, args ...any) {
-	g.faults = append(g.faults, fmt.Sprintf(format, args...))
 }
 
 // recorder keeps the status that was written.

@@ -16,7 +16,7 @@ import (
 // account would in the browser: they check no permission, and send webhooks.
 type Repo struct {
 	srv *GitHub
-	dir string
+	bare
 
 	// Everything below is guarded by srv.mu.
 	meta         vcs.Repo
@@ -27,7 +27,6 @@ type Repo struct {
 	lastNumber   int
 	remarkReview map[int64]int64 // review by remark
 	checks       []*checkRun
-	tips         map[string]string // branches as last seen, to tell what a push moved
 }
 
 // thread is an issue or pull request.
@@ -57,14 +56,7 @@ func (g *GitHub) CreateRepo(owner, name string, files map[string]string) (*Repo,
 	if err != nil {
 		return nil, err
 	}
-	if err := g.git.initBare(r.dir, r.meta.DefaultBranch); err != nil {
-		return nil, err
-	}
-	if _, err := g.git.commit(r.dir, r.meta.DefaultBranch, "", pointers(files), "Initial commit", owner, g.now()); err != nil {
-		return nil, err
-	}
-	r.tips, err = g.git.branches(r.dir)
-	return r, err
+	return r, r.create(r.meta.DefaultBranch, files, owner, g.now())
 }
 
 func (g *GitHub) addRepo(owner, name string) (*Repo, error) {
@@ -76,7 +68,7 @@ func (g *GitHub) addRepo(owner, name string) (*Repo, error) {
 		return nil, fmt.Errorf("%w: repository %s exists", vcs.ErrConflict, ref.FullName())
 	}
 	r := &Repo{
-		srv: g, dir: filepath.Join(g.cfg.Dir, owner, name+".git"),
+		srv: g, bare: bare{git: g.git, dir: filepath.Join(g.cfg.Dir, owner, name+".git")},
 		meta:  vcs.Repo{RepoRef: ref, ID: g.newID(), DefaultBranch: "main", URL: g.base + "/" + ref.FullName()},
 		perms: map[int64]vcs.Permission{}, customRole: map[int64]string{}, threads: map[int]*thread{}, installed: true,
 	}
@@ -95,22 +87,7 @@ func (r *Repo) Fork(owner string) (*Repo, error) {
 		return nil, err
 	}
 	f.meta.Fork, f.installed = true, false
-	if err := g.git.initBare(f.dir, f.meta.DefaultBranch); err != nil {
-		return nil, err
-	}
-	if _, err := g.git.run(f.dir, nil, "fetch", "--quiet", r.dir, "+refs/heads/*:refs/heads/*"); err != nil {
-		return nil, err
-	}
-	f.tips, err = g.git.branches(f.dir)
-	return f, err
-}
-
-func pointers(files map[string]string) map[string]*string {
-	out := make(map[string]*string, len(files))
-	for p, c := range files {
-		out[p] = &c
-	}
-	return out
+	return f, f.copy(r.bare, f.meta.DefaultBranch)
 }
 
 // Ref names the repository.
@@ -122,9 +99,6 @@ func (r *Repo) Info() vcs.Repo {
 	defer r.srv.mu.Unlock()
 	return r.meta
 }
-
-// Dir is the bare repository on disk, for assertions with git.
-func (r *Repo) Dir() string { return r.dir }
 
 // CloneURL is the git remote.
 func (r *Repo) CloneURL() string { return r.srv.base + "/" + r.meta.FullName() + ".git" }
@@ -180,69 +154,35 @@ func (r *Repo) PushCommit(branch string, files map[string]string, message string
 
 // DeleteFiles commits the removal of paths.
 func (r *Repo) DeleteFiles(branch, message string, paths ...string) (sha string, err error) {
-	files := map[string]*string{}
-	for _, p := range paths {
-		files[p] = nil
-	}
-	return r.push(branch, files, message)
+	return r.push(branch, removals(paths), message)
 }
 
 func (r *Repo) push(branch string, files map[string]*string, message string) (string, error) {
 	g := r.srv
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if err := vcs.ValidateBranch(branch); err != nil {
-		return "", err
-	}
-	from := r.tips[branch]
-	if from == "" {
-		from = r.tips[r.meta.DefaultBranch]
-	}
 	owner, err := g.user(r.meta.Owner)
 	if err != nil {
 		return "", err
 	}
-	sha, err := g.git.commit(r.dir, branch, from, files, message, owner.Login, g.now())
+	sha, err := r.write(branch, r.meta.DefaultBranch, files, message, owner.Login, g.now())
 	if err != nil {
 		return "", err
 	}
 	return sha, r.pushed(owner)
 }
 
-// Branches are the tips by name.
-func (r *Repo) Branches() (map[string]string, error) { return r.srv.git.branches(r.dir) }
-
-// File reads a file at a branch or commit.
-func (r *Repo) File(rev, path string) (string, error) {
-	return r.srv.git.run(r.dir, nil, "show", rev+":"+path)
-}
-
-// Log is the subjects of the commits of rev, the latest first.
-func (r *Repo) Log(rev string) ([]string, error) {
-	out, err := r.srv.git.run(r.dir, nil, "log", "--format=%s", rev)
-	return strings.Split(out, "\n"), err
-}
-
 // pushed compares the branches with what was last seen, moves pull requests
 // along and sends the hooks. It is called with mu held.
 func (r *Repo) pushed(by vcs.Actor) error {
 	g := r.srv
-	tips, err := g.git.branches(r.dir)
+	before, moved, err := r.look()
 	if err != nil {
 		return err
 	}
-	before := r.tips
-	r.tips = tips
-	for _, name := range slices.Sorted(maps.Keys(tips)) {
-		if before[name] == tips[name] {
-			continue
-		}
-		old := before[name]
-		if old == "" {
-			old = strings.Repeat("0", len(tips[name]))
-		}
+	for _, name := range moved {
 		if r.installed {
-			g.emit(g.site(g.now()).Push(r.meta, name, old, tips[name], by))
+			g.emit(g.site(g.now()).Push(r.meta, name, oldTip(before, name, r.tips[name]), r.tips[name], by))
 		}
 		if err := g.synchronize(r, name, by); err != nil {
 			return err
@@ -272,14 +212,7 @@ func (g *GitHub) synchronize(head *Repo, branch string, by vcs.Actor) error {
 
 // keepPullRef makes refs/pull/N/head in the base, as GitHub does.
 func (r *Repo) keepPullRef(t *thread) error {
-	ref := fmt.Sprintf("refs/pull/%d/head", t.pull.Number)
-	if t.headRepo != r {
-		if _, err := r.srv.git.run(r.dir, nil, "fetch", "--quiet", t.headRepo.dir, t.pull.Head.SHA); err != nil {
-			return err
-		}
-	}
-	_, err := r.srv.git.run(r.dir, nil, "update-ref", ref, t.pull.Head.SHA)
-	return err
+	return r.keep(t.issue.HeadRef(), t.pull.Head.SHA, t.headRepo.bare)
 }
 
 // touch moves the time of the last change, which never stands still: versions

@@ -89,9 +89,7 @@ func (g *GitHub) record(rec *recorder, r *http.Request) {
 	if t := g.tokens[value]; t != nil || value == "" {
 		who = t.String()
 	}
-	g.requests = append(g.requests, Request{
-		Method: r.Method, Path: r.URL.RequestURI(), Credential: who, Status: rec.status, At: g.cfg.Now(),
-	})
+	g.note(Request{Method: r.Method, Path: r.URL.RequestURI(), Credential: who, Status: rec.status, At: g.cfg.Now()})
 }
 
 // serveOther is git, or nothing that is known.

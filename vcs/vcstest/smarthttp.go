@@ -35,7 +35,7 @@ func (g *GitHub) serveGit(w http.ResponseWriter, r *http.Request) {
 		g.mu.Lock()
 		defer g.mu.Unlock()
 		if err := repo.pushed(t.actor); err != nil {
-			g.faultLocked("after a push to %s: %v", full, err)
+			g.fault("after a push to %s: %v", full, err)
 		}
 	}
 }
@@ -57,20 +57,32 @@ func (g *GitHub) mayGit(r *http.Request, repo *Repo, write bool) (*token, int) {
 	t, err := g.find(password)
 	switch {
 	case err != nil:
-		g.faultLocked("git %s: %v", r.URL.Path, err)
+		g.fault("git %s: %v", r.URL.Path, err)
 		return nil, http.StatusUnauthorized
 	case repo == nil:
 		return nil, http.StatusNotFound
 	case !t.allows(need, repo):
-		g.faultLocked("git %s: %s may not: want %s", r.URL.Path, t, need)
+		g.fault("git %s: %s may not: want %s", r.URL.Path, t, need)
 		return nil, http.StatusForbidden
 	}
 	return t, 0
 }
 
-// backend runs git http-backend. CGI knows no chunked bodies, so that one is
-// read first.
+// backend serves a repository to an account.
 func (g *GitHub) backend(w http.ResponseWriter, r *http.Request, repo *Repo, rest string, by *token) error {
+	var env []string
+	if by != nil {
+		env = append(env, "REMOTE_USER="+by.actor.Login)
+		if by.app && by.perms["workflows"] != "write" {
+			env = append(env, "NO_WORKFLOWS=1")
+		}
+	}
+	return g.git.serve(w, r, g.cfg.Dir, repo.meta.FullName()+".git/"+rest, env)
+}
+
+// serve runs git http-backend on a path below root. CGI knows no chunked
+// bodies, so that one is read first.
+func (g gitCommand) serve(w http.ResponseWriter, r *http.Request, root, path string, env []string) error {
 	if r.ContentLength < 0 {
 		body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxPush))
 		if err != nil {
@@ -79,17 +91,11 @@ func (g *GitHub) backend(w http.ResponseWriter, r *http.Request, repo *Repo, res
 		r.Body, r.ContentLength, r.TransferEncoding = io.NopCloser(bytes.NewReader(body)), int64(len(body)), nil
 	}
 	var stderr bytes.Buffer
-	env := append([]string{
-		"GIT_PROJECT_ROOT=" + g.cfg.Dir, "GIT_HTTP_EXPORT_ALL=1", "GIT_PROTOCOL=" + r.Header.Get("Git-Protocol"),
-	}, g.git.env...)
-	if by != nil {
-		env = append(env, "REMOTE_USER="+by.actor.Login)
-		if by.app && by.perms["workflows"] != "write" {
-			env = append(env, "NO_WORKFLOWS=1")
-		}
-	}
-	r.URL.Path = "/" + repo.meta.FullName() + ".git/" + rest
-	h := cgi.Handler{Path: g.git.backend, Root: "/", Dir: g.cfg.Dir, Env: env, Stderr: &stderr, Logger: slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)}
+	env = append(append(env,
+		"GIT_PROJECT_ROOT="+root, "GIT_HTTP_EXPORT_ALL=1", "GIT_PROTOCOL="+r.Header.Get("Git-Protocol"),
+	), g.env...)
+	r.URL.Path = "/" + path
+	h := cgi.Handler{Path: g.backend, Root: "/", Dir: root, Env: env, Stderr: &stderr, Logger: slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)}
 	h.ServeHTTP(w, r)
 	return nil
 }

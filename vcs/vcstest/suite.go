@@ -43,9 +43,15 @@ type World struct {
 	// Say comments on a thread as an account; Seen lists a thread's comments
 	// as the forge has them; Left its reactions; Asked the requested reviewers.
 	Say   func(number int, login, body string) error
-	Seen  func(number int) []vcs.Comment
+	Seen  func(th vcs.Thread) []vcs.Comment
 	Left  func(number int) []Reacted
 	Asked func(number int) []string
+	// Reviewed lists a pull request's reviews as the forge has them.
+	Reviewed func(number int) []vcs.Review
+	// RemarkByRemark is set for a forge whose reviews arrive so
+	// ([vcs.Review.Partial]): of one that is read again, what our account has
+	// answered is left out.
+	RemarkByRemark bool
 }
 
 // ForgeCase is one case of the conformance suite.
@@ -194,7 +200,7 @@ func issueCase(ctx context.Context, t T, w World) {
 
 func stickyCase(ctx context.Context, t T, w World) {
 	for _, th := range []vcs.Thread{w.Issue.Thread, w.Pull.Thread} {
-		before := len(w.Seen(th.Number))
+		before := len(w.Seen(th))
 		first, err := w.Forge.PutComment(ctx, th, vcs.StickyComment{Marker: "progress:1", Body: "working"})
 		must(t, err)
 		again, err := w.Forge.PutComment(ctx, th, vcs.StickyComment{Marker: "progress:1", Body: "done"})
@@ -204,7 +210,7 @@ func stickyCase(ctx context.Context, t T, w World) {
 		if first.ID == 0 || again.ID != first.ID || other.ID == first.ID {
 			t.Errorf("comments %d, %d, %d: want the first two the same", first.ID, again.ID, other.ID)
 		}
-		seen := w.Seen(th.Number)[before:]
+		seen := w.Seen(th)[before:]
 		if len(seen) != 2 || !strings.Contains(seen[0].Body, "done") || strings.Contains(seen[0].Body, "working") {
 			t.Errorf("the thread has %+v", seen)
 		}
@@ -217,11 +223,11 @@ func forgedCase(ctx context.Context, t T, w World) {
 	th := w.Issue.Thread
 	own, err := w.Forge.PutComment(ctx, th, vcs.StickyComment{Marker: "x", Body: "mine"})
 	must(t, err)
-	forged := w.Seen(th.Number)[len(w.Seen(th.Number))-1].Body
+	forged := w.Seen(th)[len(w.Seen(th))-1].Body
 	must(t, w.Say(th.Number, w.Reader.Login, strings.ReplaceAll(forged, ":x ", ":y ")))
 	y, err := w.Forge.PutComment(ctx, th, vcs.StickyComment{Marker: "y", Body: "mine too"})
 	must(t, err)
-	seen := w.Seen(th.Number)
+	seen := w.Seen(th)
 	last := seen[len(seen)-1]
 	if y.ID == own.ID || last.ID != y.ID || last.Author.Is(w.Reader) {
 		t.Errorf("comment %d was taken for an own one: %+v", y.ID, seen)

@@ -89,14 +89,29 @@ func replyCase(ctx context.Context, t T, w World) {
 	if first.ID == 0 || again.ID != first.ID || first.Kind != vcs.ReviewRemark {
 		t.Errorf("replies %+v and %+v, want one", first, again)
 	}
-	r, err := f.Review(ctx, w.Pull.Thread, w.Review.ID)
-	must(t, err)
-	said := r.Remarks[0].Comments
+	said := threadIn(w.Reviewed(w.Pull.Number), id).Comments
 	if len(said) != 3 || !strings.Contains(said[2].Body, "Fixed.") {
 		t.Errorf("the thread has %+v", said)
 	}
+	r, err := f.Review(ctx, w.Pull.Thread, w.Review.ID)
+	must(t, err)
+	if got := threadIn([]vcs.Review{r}, id); w.RemarkByRemark != (got.ID == 0) {
+		t.Errorf("the review read again has %+v", r.Remarks)
+	}
 	_, err = f.ReplyToRemark(ctx, w.Pull.Thread, 1, vcs.StickyComment{Marker: "r", Body: "x"})
 	wantErr(t, "reply to nothing", err, vcs.ErrNotFound)
+}
+
+// threadIn finds the thread that a remark opened; the zero one when none has.
+func threadIn(reviews []vcs.Review, id int64) vcs.ReviewThread {
+	for _, r := range reviews {
+		for _, th := range r.Remarks {
+			if th.ID == id {
+				return th
+			}
+		}
+	}
+	return vcs.ReviewThread{}
 }
 
 func requestCase(ctx context.Context, t T, w World) {
