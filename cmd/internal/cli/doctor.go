@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"encoding/json"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -11,6 +10,7 @@ import (
 
 func newDoctor(g *globals) *cobra.Command {
 	var asJSON bool
+	var look wire.HookCheck
 	c := &cobra.Command{
 		Use: "doctor", Short: "Check what serve needs, each with a remedy", Args: misuse(cobra.NoArgs),
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -22,20 +22,16 @@ func newDoctor(g *globals) *cobra.Command {
 			if err != nil {
 				return &exitError{code: exitMisuse, err: err}
 			}
-			findings := wire.Doctor(c.Context(), cfg, log)
-			if asJSON {
-				err = json.NewEncoder(c.OutOrStdout()).Encode(findings)
-			} else {
-				err = printFindings(c, findings)
+			hooks, err := wire.DoctorHooks(c.Context(), cfg, look)
+			if err != nil {
+				return &exitError{code: exitMisuse, err: err}
 			}
-			for _, f := range findings {
-				if f.Severity == wire.Failure {
-					return &exitError{code: exitFailed, err: err}
-				}
-			}
-			return err
+			return report(c, append(wire.Doctor(c.Context(), cfg, log), hooks...), asJSON)
 		},
 	}
+	c.Flags().StringSliceVar(&look.Projects, "project", nil, "look at the hooks of these GitLab projects too, by full path")
+	c.Flags().StringSliceVar(&look.Groups, "group", nil, "look at the hooks of these GitLab groups too, by full path")
+	c.Flags().BoolVar(&look.Enable, "enable-hooks", false, "switch on the hooks that GitLab has switched off")
 	c.Flags().BoolVar(&asJSON, "json", false, "print one JSON array")
 	return c
 }

@@ -21,13 +21,13 @@ func newEvent(g *globals) *cobra.Command {
 	return c
 }
 
-// maxPayload is GitHub's own cap.
+// maxPayload is the cap of both forges.
 const maxPayload = 25 << 20
 
 func newExplain(g *globals) *cobra.Command {
 	var forge, event, permission, self string
 	c := &cobra.Command{
-		Use: "explain --forge github --event NAME FILE|-", Short: "Say what serve would do about a stored payload",
+		Use: "explain --forge github|gitlab [--event NAME] FILE|-", Short: "Say what serve would do about a stored payload",
 		Args: misuse(cobra.ExactArgs(1)),
 		RunE: func(c *cobra.Command, args []string) error {
 			opts := wire.ExplainOptions{Forge: vcs.ForgeName(forge), Event: event}
@@ -57,7 +57,7 @@ func newExplain(g *globals) *cobra.Command {
 		},
 	}
 	c.Flags().StringVar(&forge, "forge", "github", "the forge that sent it")
-	c.Flags().StringVar(&event, "event", "", "the event's name, as in X-GitHub-Event")
+	c.Flags().StringVar(&event, "event", "", "the event's name, as in X-GitHub-Event or X-Gitlab-Event; GitLab's payloads tell it")
 	c.Flags().StringVar(&permission, "permission", "none", "what the forge would say of the actor: admin, maintain, write, triage, read or none")
 	c.Flags().StringVar(&self, "self", "", "our own account, as LOGIN:ID")
 	return c

@@ -98,7 +98,7 @@ func newRoot(version string) *cobra.Command {
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return &exitError{code: exitMisuse, err: fmt.Errorf("%w (see %s --help)", err, c.CommandPath())}
 	})
-	root.AddCommand(newServe(g), newRun(g), newDoctor(g), newEvent(g), newJournal(), newAudit(g), newPrune(g), newRuns(g), newReplay(g), newSandbox(g), newTool(g), newVersion(g))
+	root.AddCommand(newServe(g), newRun(g), newDoctor(g), newSetup(g), newEvent(g), newJournal(), newAudit(g), newPrune(g), newRuns(g), newReplay(g), newSandbox(g), newTool(g), newVersion(g))
 	return root
 }
 

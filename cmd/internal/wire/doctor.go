@@ -40,7 +40,7 @@ const doctorTimeout = 30 * time.Second
 func Doctor(ctx context.Context, cfg config.Config, log *slog.Logger) []Finding {
 	var out []Finding
 	for _, check := range []func(context.Context, config.Config, *slog.Logger) []Finding{
-		checkConfig, checkData, checkArtifacts, checkSandbox, checkRedis, checkForge, checkModels, checkTools,
+		checkConfig, checkData, checkArtifacts, checkSandbox, checkRedis, checkForges, checkModels, checkTools,
 	} {
 		bounded, cancel := context.WithTimeout(ctx, doctorTimeout)
 		out = append(out, check(bounded, cfg, log)...)
@@ -104,22 +104,32 @@ func checkRedis(ctx context.Context, cfg config.Config, log *slog.Logger) []Find
 	return out
 }
 
-func checkForge(ctx context.Context, cfg config.Config, _ *slog.Logger) []Finding {
-	if cfg.Forges.GitHub == nil || cfg.Forges.GitHub.Token == "" && cfg.Forges.GitHub.PrivateKey == "" {
-		return nil // named by checkConfig
+func checkForges(ctx context.Context, cfg config.Config, _ *slog.Logger) []Finding {
+	var out []Finding
+	if g := cfg.Forges.GitHub; g != nil && (g.Token != "" || g.PrivateKey != "") { // else named by checkConfig
+		forge, err := gitHub(*g)
+		out = append(out, checkForge(ctx, vcs.GitHub, forge, err)...)
 	}
-	forge, err := gitHub(*cfg.Forges.GitHub)
+	if g := cfg.Forges.GitLab; g != nil && g.Token != "" {
+		forge, err := gitLab(*g)
+		out = append(out, checkForge(ctx, vcs.GitLab, forge, err)...)
+	}
+	return out
+}
+
+// checkForge asks a forge who we are.
+func checkForge(ctx context.Context, name vcs.ForgeName, forge vcs.Forge, err error) []Finding {
 	if err != nil {
-		return found("github", Failure, "mend forges.github", "%s", err)
+		return found(string(name), Failure, "mend forges."+string(name), "%s", err)
 	}
 	self, err := forge.Self(ctx)
 	switch {
 	case errors.Is(err, vcs.ErrForbidden):
-		return found("github", Failure, "make a new token or key, and check the App's id", "the credential is refused: %s", err)
+		return found(string(name), Failure, "make a new token or key, and check an App's id", "the credential is refused: %s", err)
 	case err != nil:
-		return found("github", Failure, "check base_url and the network", "%s", err)
+		return found(string(name), Failure, "check base_url and the network", "%s", err)
 	}
-	return found("github", OK, "", "acts as %s (id %d)", self.Login, self.ID)
+	return found(string(name), OK, "", "acts as %s (id %d)", self.Login, self.ID)
 }
 
 // tools are the programs that repositories need most; they must be where the

@@ -9,13 +9,15 @@ import (
 	"github.com/greenwright/greenwright/jobs/policy"
 	"github.com/greenwright/greenwright/jobs/trigger"
 	"github.com/greenwright/greenwright/vcs"
+	"github.com/greenwright/greenwright/webhook"
 	"github.com/greenwright/greenwright/webhook/githubhook"
+	"github.com/greenwright/greenwright/webhook/gitlabhook"
 )
 
 // ExplainOptions are the facts that a stored payload does not hold.
 type ExplainOptions struct {
 	Forge vcs.ForgeName
-	Event string // the forge's name of it
+	Event string // the forge's name of it; GitLab's payloads tell it
 	// Permission is what the forge would say of the actor.
 	Permission vcs.Permission
 	// Self is our own account; zero while it is not known.
@@ -62,35 +64,72 @@ const anySecret = vcs.Secret("explain")
 
 // Explain says what `serve` would do about a stored payload, by the same code.
 func Explain(cfg config.Config, opts ExplainOptions, body []byte) (Explanation, error) {
-	if opts.Forge != vcs.GitHub {
-		return Explanation{}, fmt.Errorf("%w: forge %q: this version knows github", vcs.ErrInvalid, opts.Forge)
-	}
-	if opts.Event == "" {
-		return Explanation{}, errors.New("the event's name is needed: --event issue_comment, as in the header X-GitHub-Event")
-	}
-	var popts []githubhook.Option
-	if g := cfg.Forges.GitHub; g != nil && g.AppID != 0 {
-		popts = append(popts, githubhook.WithAppID(g.AppID))
-	}
-	parser, err := githubhook.New([]vcs.Secret{anySecret}, popts...)
+	parser, err := explainer(cfg.Forges, opts.Forge)
 	if err != nil {
+		return Explanation{}, err
+	}
+	if opts.Event, err = eventName(opts, body); err != nil {
 		return Explanation{}, err
 	}
 	glance, err := parser.Peek(opts.Event, body)
-	if err != nil {
-		return Explanation{}, err
-	}
-	if opts.Self.ID != 0 && glance.Sender == opts.Self.ID {
+	switch {
+	case err != nil:
+		return unread(err)
+	case opts.Self.ID != 0 && glance.Sender == opts.Self.ID:
 		return Explanation{Decision: trigger.Ignored, Reason: "own event"}, nil
-	}
-	if glance.Ignore != "" {
+	case glance.Ignore != "":
 		return Explanation{Decision: trigger.Ignored, Reason: glance.Ignore}, nil
 	}
 	ev, err := parser.Parse(opts.Event, "explain", body)
 	if err != nil {
-		return Explanation{}, err
+		return unread(err)
 	}
 	return explain(rules(cfg, opts.Self), ev, opts), nil
+}
+
+// explainer reads a forge's payloads, whether or not it is configured.
+func explainer(cfg config.Forges, forge vcs.ForgeName) (webhook.Parser, error) {
+	switch forge {
+	case vcs.GitHub:
+		var opts []githubhook.Option
+		if cfg.GitHub != nil && cfg.GitHub.AppID != 0 {
+			opts = append(opts, githubhook.WithAppID(cfg.GitHub.AppID))
+		}
+		return githubhook.New([]vcs.Secret{anySecret}, opts...)
+	case vcs.GitLab:
+		hook := gitlabhook.Config{Tokens: []gitlabhook.Token{{Secret: anySecret}}}
+		if cfg.GitLab != nil {
+			hook.BaseURL = cfg.GitLab.BaseURL
+		}
+		return gitlabhook.New(hook)
+	default:
+		return nil, fmt.Errorf("%w: forge %q: this version knows %s and %s", vcs.ErrInvalid, forge, vcs.GitHub, vcs.GitLab)
+	}
+}
+
+// eventName is the event's name when it is not given, as far as the forge's
+// payloads tell it.
+func eventName(opts ExplainOptions, body []byte) (string, error) {
+	if opts.Event != "" {
+		return opts.Event, nil
+	}
+	if opts.Forge != vcs.GitLab {
+		return "", errors.New("the event's name is needed: --event issue_comment, as in the header " + githubhook.HeaderEvent)
+	}
+	name, err := gitlabhook.EventName(body)
+	if err != nil {
+		return "", fmt.Errorf("the event's name is needed: --event \"Note Hook\", as in the header %s: %w", gitlabhook.HeaderEvent, err)
+	}
+	return name, nil
+}
+
+// unread is what is done about a payload that cannot be used: where the forge
+// counts refusals it is ignored, and elsewhere refused.
+func unread(err error) (Explanation, error) {
+	if errors.Is(err, webhook.ErrUnusable) {
+		return Explanation{Decision: trigger.Ignored, Reason: err.Error()}, nil
+	}
+	return Explanation{}, err
 }
 
 func explain(r trigger.Rules, ev vcs.Event, opts ExplainOptions) Explanation {
@@ -120,7 +159,7 @@ func decide(r trigger.Rules, ev vcs.Event, opts ExplainOptions, p trigger.Propos
 	if p.Decision == trigger.Ignored || p.Kind == jobs.KindCheckRepair {
 		return out
 	}
-	req := policy.Request{Actor: ev.Actor, Self: r.Self, Repo: ev.Repo.RepoRef, Verb: p.Verb(), Options: p.Command.Options, Permission: opts.Permission, PermissionKnown: true}
+	req := policy.Request{Actor: ev.Actor, Self: r.Self, Repo: ev.Repo.RepoRef, Verb: p.Verb(), Options: p.Command.Options, Permission: opts.Permission, PermissionKnown: true, Hidden: ev.Hidden()}
 	if ev.PullRequest != nil && p.Decision == trigger.Job && p.Kind.Changes() && ev.PullRequest.Head.Repo.Name != "" {
 		req.FromFork = ev.PullRequest.FromFork()
 	}

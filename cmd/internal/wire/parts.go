@@ -18,7 +18,6 @@ import (
 	"github.com/greenwright/greenwright/sandbox/redact"
 	"github.com/greenwright/greenwright/vcs"
 	"github.com/greenwright/greenwright/vcs/git"
-	"github.com/greenwright/greenwright/vcs/github"
 )
 
 // Logger makes the program's log, on w.
@@ -66,11 +65,6 @@ func makeDir(dir string, mode os.FileMode) error {
 		return err
 	}
 	return os.Chmod(dir, mode)
-}
-
-// gitHub makes the driver of a configured GitHub.
-func gitHub(cfg config.GitHub) (*github.Forge, error) {
-	return github.New(github.Config{BaseURL: cfg.BaseURL, Token: cfg.Token, AppID: cfg.AppID, PrivateKey: cfg.PrivateKey, Workflows: cfg.Workflows})
 }
 
 // rules are those of a forge for an account of ours; zero while unknown.

@@ -126,6 +126,8 @@ func TestPlayedWhatIsNoJournal(t *testing.T) {
 func TestParseThread(t *testing.T) {
 	for s, want := range map[string]string{
 		"acme/widgets#7": "github:acme/widgets#7", "a-b/c.d_e#12": "github:a-b/c.d_e#12",
+		"gitlab:acme/sub/widgets#7": "gitlab:acme/sub/widgets#7", "gitlab:acme/widgets!7": "gitlab:acme/widgets!7", "github:acme/widgets#7": "github:acme/widgets#7",
+		"acme/widgets!7": "", "gitlab:acme/../widgets#7": "", "svn:acme/widgets#7": "",
 		"acme/widgets": "", "acme/widgets#0": "", "acme#7": "", "a/b/c#1": "", "acme/widgets#7x": "", "": "", "acme/widgets#99999999999": "",
 	} {
 		got, err := wire.ParseThread(s)

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/greenwright/greenwright/cmd/internal/config"
@@ -90,19 +91,37 @@ func (r *Runs) connect(ctx context.Context) (*store.Store, error) {
 }
 
 // threadName is how people write a thread.
-var threadName = regexp.MustCompile(`^([\w.-]+)/([\w.-]+)#([1-9][0-9]{0,9})$`)
+var threadName = regexp.MustCompile(`^(?:(github|gitlab):)?([\w./-]+)/([\w.-]+)([#!])([1-9][0-9]{0,9})$`)
 
-// ParseThread reads "owner/repo#N", of GitHub.
+// ParseThread reads "owner/repo#N", of GitHub, or "gitlab:group/project#N" and
+// "gitlab:group/project!N".
 func ParseThread(s string) (vcs.Thread, error) {
 	m := threadName.FindStringSubmatch(s)
 	if m == nil {
-		return vcs.Thread{}, fmt.Errorf("%w: thread %q: want owner/repo#N", vcs.ErrInvalid, s)
+		return vcs.Thread{}, fmt.Errorf("%w: thread %q: want owner/repo#N, or gitlab:group/project#N (!N for a merge request)", vcs.ErrInvalid, s)
 	}
-	n, err := strconv.Atoi(m[3])
+	n, err := strconv.Atoi(m[5])
 	if err != nil {
 		return vcs.Thread{}, fmt.Errorf("%w: thread %q: %w", vcs.ErrInvalid, s, err)
 	}
-	return vcs.Thread{Repo: vcs.RepoRef{Forge: vcs.GitHub, Owner: m[1], Name: m[2]}, Number: n}, nil
+	forge := vcs.ForgeName(m[1])
+	if forge == "" {
+		forge = vcs.GitHub
+	}
+	t := vcs.Thread{Repo: vcs.RepoRef{Forge: forge, Owner: m[2], Name: m[3]}, Number: n, PullRequest: m[4] == "!"}
+	if t.PullRequest && forge != vcs.GitLab {
+		return vcs.Thread{}, fmt.Errorf("%w: thread %q: %s numbers issues and pull requests alike: want #%d, or gitlab: before a merge request", vcs.ErrInvalid, s, forge.Words().Forge, n)
+	}
+	return t, t.Repo.Validate()
+}
+
+// thread reads a thread's name; one that names no forge is on the one that is
+// configured, GitHub if there are two.
+func (r *Runs) thread(s string) (vcs.Thread, error) {
+	if r.cfg.Forges.GitHub == nil && r.cfg.Forges.GitLab != nil && !strings.Contains(s, ":") {
+		s = string(vcs.GitLab) + ":" + s
+	}
+	return ParseThread(s)
 }
 
 // JobLine is one job in a list.
@@ -130,7 +149,7 @@ func (r *Runs) List(ctx context.Context, thread string, all bool) ([]JobLine, er
 	var of vcs.Thread
 	if thread != "" {
 		var err error
-		if of, err = ParseThread(thread); err != nil {
+		if of, err = r.thread(thread); err != nil {
 			return nil, err
 		}
 	}

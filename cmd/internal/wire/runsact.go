@@ -43,7 +43,7 @@ type Ask struct {
 // Do carries a request out by the function that comments in a thread use.
 func (r *Runs) Do(ctx context.Context, a Ask) (control.Answer, error) {
 	req := control.Request{Verb: a.Verb, By: a.By, Permission: vcs.PermissionAdmin, Text: a.Text, Key: "operator|" + rand.Text(), At: time.Now()}
-	if thread, err := ParseThread(a.Name); err == nil {
+	if thread, err := r.thread(a.Name); err == nil {
 		req.Thread = thread
 	} else {
 		rec, err := r.recordOf(ctx, a.Name)
@@ -104,20 +104,12 @@ func (r *Runs) control(ctx context.Context, verb jobs.Verb) (ctl *control.Contro
 
 // forges are the configured ones: none is fine for what tells no thread.
 func (s *server) forges(verb jobs.Verb) (map[vcs.ForgeName]vcs.Forge, error) {
-	out := map[vcs.ForgeName]vcs.Forge{}
-	if s.cfg.Forges.GitHub == nil {
-		if telling(verb) {
-			return nil, fmt.Errorf("%w: no forge is configured, and the thread is told: use the configuration of `serve`", vcs.ErrInvalid)
-		}
-		return out, nil
+	if s.cfg.Forges.GitHub == nil && s.cfg.Forges.GitLab == nil && telling(verb) {
+		return nil, fmt.Errorf("%w: no forge is configured, and the thread is told: use the configuration of `serve`", vcs.ErrInvalid)
 	}
-	forge, err := gitHub(*s.cfg.Forges.GitHub)
-	if err != nil {
-		if telling(verb) {
-			return nil, err
-		}
-		return out, nil
+	var err error
+	if s.hosts, err = openHosts(s.cfg.Forges); err != nil && telling(verb) {
+		return nil, err
 	}
-	s.forge, out[vcs.GitHub] = forge, forge
-	return out, nil
+	return s.hosts.drivers(), nil
 }

@@ -13,7 +13,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -27,7 +26,6 @@ import (
 	"github.com/greenwright/greenwright/jobs/trigger"
 	"github.com/greenwright/greenwright/vcs"
 	"github.com/greenwright/greenwright/webhook"
-	"github.com/greenwright/greenwright/webhook/githubhook"
 )
 
 // Role is what a process of `serve` does.
@@ -50,8 +48,7 @@ type server struct {
 
 	dirs   dirs
 	redis  vcs.Secret
-	forge  vcs.Forge
-	self   atomic.Pointer[vcs.Actor]
+	hosts  hosts
 	client *queue.Client
 	store  *store.Store
 	// archive is nil in a receiver.
@@ -88,11 +85,9 @@ func Serve(ctx context.Context, cfg config.Config, role Role, version string, lo
 		return err
 	}
 	defer closeRedis()
-	forge, err := gitHub(*cfg.Forges.GitHub)
-	if err != nil {
+	if s.hosts, err = openHosts(cfg.Forges); err != nil {
 		return err
 	}
-	s.forge = forge
 	return s.run(ctx, died, ready)
 }
 
@@ -138,7 +133,9 @@ func (s *server) run(ctx context.Context, died <-chan error, ready func(string))
 			}
 		})
 	}
-	group.Go(func() error { s.learnSelf(ctx); return nil })
+	for _, h := range s.hosts {
+		group.Go(func() error { h.learnSelf(ctx, s.log); return nil })
+	}
 	if s.role != RoleReceiver {
 		m, err := newModels(s.cfg, s.metrics, s.log)
 		if err != nil {
@@ -171,48 +168,6 @@ func (s *server) run(ctx context.Context, died <-chan error, ready func(string))
 	return group.Wait()
 }
 
-// selfRetry is how often the forge is asked who we are until it answers.
-const selfRetry = 10 * time.Second
-
-// learnSelf asks the forge who we are, so that own events are dropped at the
-// door. Until it answers they are dropped by the dispatcher.
-func (s *server) learnSelf(ctx context.Context) {
-	for {
-		if self, err := s.askSelf(ctx); err == nil {
-			s.log.Info("forge knows us", "forge", vcs.GitHub, "login", self.Login, "id", self.ID)
-			return
-		} else if ctx.Err() == nil {
-			s.log.Warn("forge does not say who we are: check forges.github and the network, greenwright doctor helps", "forge", vcs.GitHub, "error", err)
-		}
-		timer := time.NewTimer(selfRetry)
-		select {
-		case <-ctx.Done():
-			timer.Stop()
-			return
-		case <-timer.C:
-		}
-	}
-}
-
-func (s *server) askSelf(ctx context.Context) (vcs.Actor, error) {
-	if known := s.self.Load(); known != nil {
-		return *known, nil
-	}
-	self, err := s.forge.Self(ctx)
-	if err != nil {
-		return self, err
-	}
-	s.self.Store(&self)
-	return self, nil
-}
-
-func (s *server) knownSelf() vcs.Actor {
-	if known := s.self.Load(); known != nil {
-		return *known
-	}
-	return vcs.Actor{}
-}
-
 // worker builds what pulls from the queues and looks after jobs.
 func (s *server) worker(ctx context.Context, m *models) (work func(context.Context) error, err error) {
 	box, err := boxDriver(ctx, s.cfg.Sandbox, s.dirs.sandbox, s.log)
@@ -222,7 +177,7 @@ func (s *server) worker(ctx context.Context, m *models) (work func(context.Conte
 	if err != nil {
 		return nil, fmt.Errorf("no job can run: %w", err)
 	}
-	forges := map[vcs.ForgeName]vcs.Forge{vcs.GitHub: s.forge}
+	forges := s.hosts.drivers()
 	run, err := makeRunner(s.cfg, s.dirs, s.archive.Archive, box, forges, m, s.version, s.log, s.now)
 	if err != nil {
 		return nil, err
@@ -263,29 +218,32 @@ func (s sink) Accept(ctx context.Context, d webhook.Delivery) (bool, error) {
 	return s.Intake.Accept(ctx, d.Event)
 }
 
-// receiver builds the door.
+// receiver builds the door: one for each forge.
 func (s *server) receiver() (http.Handler, error) {
-	var opts []githubhook.Option
-	if id := s.cfg.Forges.GitHub.AppID; id != 0 {
-		opts = append(opts, githubhook.WithAppID(id))
-	}
-	parser, err := githubhook.New(s.cfg.Forges.GitHub.Secrets, opts...)
-	if err != nil {
-		return nil, err
-	}
-	intake := dispatch.NewIntake(func(vcs.ForgeName) trigger.Rules { return rules(s.cfg, s.knownSelf()) }, s.client)
-	self := func() []int64 {
-		if a := s.knownSelf(); a.ID != 0 {
-			return []int64{a.ID}
+	intake := dispatch.NewIntake(func(name vcs.ForgeName) trigger.Rules {
+		if h := s.hosts.of(name); h != nil {
+			return rules(s.cfg, h.knownSelf())
 		}
-		return nil
-	}
-	hook, err := webhook.New(parser, sink{intake}, webhook.Config{}, s.log, webhook.WithObserver(s.metrics), webhook.WithSelf(self))
-	if err != nil {
-		return nil, err
-	}
+		return trigger.Rules{}
+	}, s.client)
 	mux := http.NewServeMux()
-	mux.Handle("/webhooks/github", hook)
+	for _, h := range s.hosts {
+		parser, err := parserOf(s.cfg.Forges, h.name)
+		if err != nil {
+			return nil, fmt.Errorf("forges.%s: %w", h.name, err)
+		}
+		self := func() []int64 {
+			if a := h.knownSelf(); a.ID != 0 {
+				return []int64{a.ID}
+			}
+			return nil
+		}
+		hook, err := webhook.New(parser, sink{intake}, webhook.Config{}, s.log, webhook.WithObserver(s.metrics), webhook.WithSelf(self))
+		if err != nil {
+			return nil, err
+		}
+		mux.Handle("/webhooks/"+string(h.name), hook)
+	}
 	mux.HandleFunc("GET /healthz", s.health)
 	return mux, nil
 }

@@ -36,9 +36,8 @@ func (s *server) newCrew(run *runner.Runner, forges map[vcs.ForgeName]vcs.Forge)
 	})
 	c.dispatcher = dispatch.New(dispatch.Config{
 		Forges: forges, Store: s.store, Queue: s.client, Control: c.control.Do, Workers: s.cfg.Jobs.Concurrency, Log: s.log, Now: s.now,
-		Rules: func(ctx context.Context, _ vcs.ForgeName) (trigger.Rules, error) {
-			self, err := s.askSelf(ctx)
-			return rules(s.cfg, self), err
+		Rules: func(ctx context.Context, name vcs.ForgeName) (trigger.Rules, error) {
+			return s.hosts.rules(ctx, s.cfg, name)
 		},
 	})
 	c.worker.Next = c.dispatcher.Next
