@@ -29,15 +29,20 @@ func tagged() []modeltest.Reply {
 // TestApproval: a command about which a rule asks waits for a person, shown in
 // full; meanwhile nobody holds the run, and another goes by. The answer of
 // somebody entitled lets it go on, in the same run.
-func TestApproval(t *testing.T) {
-	t.Parallel()
+func TestApproval(t *testing.T) { inhabitEach(t, approval) }
+
+func approval(t *testing.T, inhabit housing) {
 	w := inhabit(t, project(), turns(map[string][]modeltest.Reply{
 		"Adding is wrong": tagged(),
 		"Why is it so":    {calls(does("finish", map[string]any{"summary": "x", "answer": "It subtracts."}))},
 	}), asks, func(c *config.Config) { c.Jobs.Concurrency = 1 })
 	number, _ := w.issue("Adding is wrong", "", "/agent fix")
 	shown := w.awaitText(number, "approve 1")
-	if !strings.Contains(shown.Body, tagging) || !strings.Contains(shown.Body, "deny 1") {
+	want := tagging
+	if w.on == vcs.GitLab { // where a line that begins with a slash would be a quick action
+		want = strings.ReplaceAll(tagging, "\n/", "\n /")
+	}
+	if !strings.Contains(shown.Body, want) || !strings.Contains(shown.Body, "deny 1") {
 		t.Errorf("the command is not shown in full:\n%s", shown.Body)
 	}
 	w.noCommand(shown.Body)
@@ -70,8 +75,9 @@ func TestApproval(t *testing.T) {
 
 // TestDenialIsHeard: the model is told by whom and why, and the run goes on. A
 // denial cannot be approved away.
-func TestDenialIsHeard(t *testing.T) {
-	t.Parallel()
+func TestDenialIsHeard(t *testing.T) { inhabitEach(t, denialIsHeard) }
+
+func denialIsHeard(t *testing.T, inhabit housing) {
 	p := pauseAt(t, turns(map[string][]modeltest.Reply{"Adding is wrong": tagged()}), 1)
 	w := inhabit(t, project(), p.steps, asks)
 	number, _ := w.issue("Adding is wrong", "", "/agent fix")
@@ -96,8 +102,9 @@ func TestDenialIsHeard(t *testing.T) {
 
 // TestApprovalHoldsForExactlyThat: neither another command nor the same one on
 // other files passes under an answer.
-func TestApprovalHoldsForExactlyThat(t *testing.T) {
-	t.Parallel()
+func TestApprovalHoldsForExactlyThat(t *testing.T) { inhabitEach(t, approvalHoldsForExactlyThat) }
+
+func approvalHoldsForExactlyThat(t *testing.T, inhabit housing) {
 	one, two := "git tag one && touch one.txt", "git tag two && touch two.txt"
 	w := inhabit(t, project(), turns(map[string][]modeltest.Reply{"Adding is wrong": append([]modeltest.Reply{
 		calls(command(one)), calls(command(two)), calls(command(one)),
@@ -205,7 +212,7 @@ func TestAnswerWhileNoWorkerIsUp(t *testing.T) {
 	w.awaitText(number, "approve 1")
 	stop()
 	w.says(number, "maintainer", "/agent approve 1")
-	if err := w.github.Flush(t.Context()); err != nil {
+	if err := w.hub.Flush(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	w.cfg.Artifacts, w.cfg.DataDir = w.cfg.DataDir+"/artifacts", w.cfg.DataDir+"-2" // another machine, the same bucket
@@ -218,8 +225,9 @@ func TestAnswerWhileNoWorkerIsUp(t *testing.T) {
 
 // TestProtectedChange: a change of what policy protects is shown, and
 // published only if a person approves it.
-func TestProtectedChange(t *testing.T) {
-	t.Parallel()
+func TestProtectedChange(t *testing.T) { inhabitEach(t, protectedChange) }
+
+func protectedChange(t *testing.T, inhabit housing) {
 	for _, answer := range []string{"approve", "deny"} {
 		t.Run(answer, func(t *testing.T) {
 			t.Parallel()

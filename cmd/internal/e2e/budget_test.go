@@ -59,8 +59,9 @@ func (w *inhabited) scope(number int) (thread, month string) {
 
 // TestThreadBudget: a run that meets its thread's ceiling keeps what it has and
 // says so; the next asks no model; who may raises the ceiling, within limits.
-func TestThreadBudget(t *testing.T) {
-	t.Parallel()
+func TestThreadBudget(t *testing.T) { inhabitEach(t, threadBudget) }
+
+func threadBudget(t *testing.T, inhabit housing) {
 	script := []modeltest.Reply{calls(read("add.sh")), calls(write("notes.txt", "half\n"), edit("add.sh", "$1 - $2", "$1 * $2")), calls(command("make test"))}
 	for i := range 9 {
 		script = append(script, calls(command(fmt.Sprintf("echo %d", i))))

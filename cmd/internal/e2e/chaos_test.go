@@ -21,6 +21,7 @@ import (
 	"github.com/greenwright/greenwright/agent/model/modeltest"
 	"github.com/greenwright/greenwright/agent/tool"
 	"github.com/greenwright/greenwright/jobs/journal"
+	"github.com/greenwright/greenwright/vcs"
 )
 
 // chaos is a world whose workers are processes with data directories of their
@@ -80,7 +81,20 @@ func chaosScript() []modeltest.Step {
 
 func newChaos(t *testing.T, steps []modeltest.Step) *chaos {
 	t.Helper()
-	w := prepare(t, project(), steps)
+	return newChaosOn(t, chaosForge(), steps)
+}
+
+// chaosForge is the forge of suites that are too long to be run on each.
+func chaosForge() vcs.ForgeName {
+	if name := os.Getenv("CHAOS_FORGE"); name != "" {
+		return vcs.ForgeName(name)
+	}
+	return vcs.GitHub
+}
+
+func newChaosOn(t *testing.T, on vcs.ForgeName, steps []modeltest.Step) *chaos {
+	t.Helper()
+	w := prepareOn(t, on, project(), steps)
 	c := &chaos{world: w, dir: filepath.Dir(w.cfg.DataDir), addrs: map[*exec.Cmd]string{}}
 	c.bucket = filepath.Join(c.dir, "bucket")
 	socket, err := os.MkdirTemp("", "chaos-redis-")
@@ -94,8 +108,8 @@ func newChaos(t *testing.T, steps []modeltest.Step) *chaos {
 		_ = os.RemoveAll(socket)
 	})
 	t.Cleanup(func() {
-		for _, f := range w.github.Faults() {
-			t.Errorf("the simulated GitHub found: %s", f)
+		for _, f := range w.hub.Faults() {
+			t.Errorf("the simulated forge found: %s", f)
 		}
 		for _, v := range w.model.Violations() {
 			t.Errorf("the scripted model found: %v", v)
@@ -137,16 +151,13 @@ const lease = 1500 * time.Millisecond
 func (c *chaos) worker(env ...string) *exec.Cmd {
 	c.t.Helper()
 	c.n++
-	g := c.cfg.Forges.GitHub
 	listen := freePort(c.t)
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), pace+"="+strconv.FormatInt(lease.Milliseconds(), 10), role+"=all",
 		"GREENWRIGHT_LISTEN="+listen, "GREENWRIGHT_INTERNAL_LISTEN=off", "GREENWRIGHT_DATA_DIR="+filepath.Join(c.dir, fmt.Sprintf("machine-%d", c.n)),
 		"GREENWRIGHT_ARTIFACTS="+c.bucket, "GREENWRIGHT_REDIS_URL="+c.redis, "GREENWRIGHT_SANDBOX=bwrap",
-		"GREENWRIGHT_GITHUB_URL="+g.BaseURL, "GREENWRIGHT_GITHUB_APP_ID="+strconv.FormatInt(g.AppID, 10),
-		"GREENWRIGHT_GITHUB_PRIVATE_KEY="+g.PrivateKey.Reveal(), "GREENWRIGHT_GITHUB_WEBHOOK_SECRET="+secret,
 		"GREENWRIGHT_MODEL=anthropic/scripted", "ANTHROPIC_BASE_URL="+c.model.URL(), "ANTHROPIC_API_KEY=test")
-	cmd.Env = append(cmd.Env, env...)
+	cmd.Env = append(append(cmd.Env, c.env...), env...)
 	cmd.Stdout, cmd.Stderr = c.log, c.log
 	if err := cmd.Start(); err != nil {
 		c.t.Fatal(err)
@@ -166,7 +177,7 @@ func (c *chaos) worker(env ...string) *exec.Cmd {
 	})
 	c.addrs[cmd] = listen
 	if c.n == 1 && !c.front {
-		c.github.AddHook("http://" + listen + "/webhooks/github")
+		c.hub.AddHook(c.hookAt(listen))
 	}
 	return cmd
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/greenwright/greenwright/agent/model/modeltest"
 	"github.com/greenwright/greenwright/cmd/internal/wire"
 	"github.com/greenwright/greenwright/jobs"
+	"github.com/greenwright/greenwright/vcs"
 )
 
 // asking writes a file and asks a person, thrice.
@@ -47,9 +48,10 @@ func asksThrice() []modeltest.Step {
 
 // TestContinue begins with the files of the run before, is told what that had
 // found out, and can be continued itself; on another machine as well.
-func TestContinue(t *testing.T) {
-	t.Parallel()
-	c := newChaos(t, asksThrice())
+func TestContinue(t *testing.T) { chaosEach(t, continues) }
+
+func continues(t *testing.T, on vcs.ForgeName) {
+	c := newChaosOn(t, on, asksThrice())
 	w := &inhabited{c.world}
 	scripted(&w.cfg)
 	w.cfg.Redis.URL, w.cfg.Artifacts = c.secret(), w.cfg.DataDir+"/artifacts"

@@ -39,7 +39,9 @@ func finish(summary string) modeltest.Call {
 
 // TestEnds: what comes of a job that does not end in a verified pull request
 // is told in the thread, with what a person can do.
-func TestEnds(t *testing.T) {
+func TestEnds(t *testing.T) { onEach(t, ends) }
+
+func ends(t *testing.T, start starter) {
 	cases := []struct {
 		name    string
 		comment string
@@ -109,7 +111,9 @@ func TestEnds(t *testing.T) {
 	}
 }
 
-func TestStopEndsALiveRun(t *testing.T) {
+func TestStopEndsALiveRun(t *testing.T) { onEach(t, stopEndsALiveRun) }
+
+func stopEndsALiveRun(t *testing.T, start starter) {
 	w := start(t, project(), []modeltest.Step{modeltest.Do(command("sleep 300"))}, scripted)
 	number, _ := w.issue("Adding is wrong", "", "/agent fix")
 	w.awaitText(number, "Working")
@@ -143,7 +147,9 @@ func TestStopEndsALiveRun(t *testing.T) {
 	}
 }
 
-func TestLaterCommandBecomesAMessage(t *testing.T) {
+func TestLaterCommandBecomesAMessage(t *testing.T) { onEach(t, laterCommandBecomesAMessage) }
+
+func laterCommandBecomesAMessage(t *testing.T, start starter) {
 	asked := make(chan struct{})
 	goOn := make(chan struct{})
 	var told []string
@@ -183,7 +189,9 @@ func TestLaterCommandBecomesAMessage(t *testing.T) {
 	}
 }
 
-func TestPushMeanwhileIsCarriedOver(t *testing.T) {
+func TestPushMeanwhileIsCarriedOver(t *testing.T) { onEach(t, pushMeanwhileIsCarriedOver) }
+
+func pushMeanwhileIsCarriedOver(t *testing.T, start starter) {
 	w := start(t, project(), nil, scripted, func(c *config.Config) { c.Policy.AutoRepair = "all" })
 	if _, err := w.repo.PushCommit("feature", map[string]string{"notes.txt": "a\n"}, "notes"); err != nil {
 		t.Fatal(err)
@@ -213,6 +221,10 @@ func TestPushMeanwhileIsCarriedOver(t *testing.T) {
 }
 
 func TestNothingIsLostWhenServeIsRestarted(t *testing.T) {
+	onEach(t, nothingIsLostWhenServeIsRestarted)
+}
+
+func nothingIsLostWhenServeIsRestarted(t *testing.T, start starter) {
 	started := make(chan struct{})
 	hang := make(chan struct{})
 	steps := append([]modeltest.Step{func(modeltest.Request) modeltest.Reply {
@@ -243,9 +255,11 @@ func TestNothingIsLostWhenServeIsRestarted(t *testing.T) {
 	}
 }
 
-func TestForkIsRefused(t *testing.T) {
+func TestForkIsRefused(t *testing.T) { onEach(t, forkIsRefused) }
+
+func forkIsRefused(t *testing.T, start starter) {
 	w := start(t, project(), nil, scripted)
-	fork, err := w.repo.Fork("contributor")
+	fork, err := w.fork(w.repo, "contributor")
 	if err != nil {
 		t.Fatal(err)
 	}

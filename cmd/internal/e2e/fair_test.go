@@ -14,7 +14,6 @@ import (
 	"github.com/greenwright/greenwright/jobs/journal"
 	"github.com/greenwright/greenwright/jobs/store"
 	"github.com/greenwright/greenwright/vcs"
-	"github.com/greenwright/greenwright/vcs/vcstest"
 )
 
 // slowly answers a question after a while.
@@ -27,9 +26,9 @@ func slowly() []modeltest.Step {
 }
 
 // second is another repository.
-func (w *inhabited) second() *vcstest.Repo {
+func (w *inhabited) second() repository {
 	w.t.Helper()
-	repo, err := w.github.CreateRepo("other", "gadgets", project())
+	repo, err := w.create("other", "gadgets", project())
 	if err != nil {
 		w.t.Fatal(err)
 	}

@@ -54,7 +54,7 @@ func (c *chaos) outside(number int) outside {
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	for _, r := range c.github.Requests() {
+	for _, r := range c.hub.Requests() {
 		if r.Method != http.MethodGet && !strings.Contains(r.Path, "access_tokens") && !strings.Contains(r.Path, "git-upload-pack") {
 			o.Writes++
 		}

@@ -22,6 +22,7 @@ func project() map[string]string {
 		"add.sh":                   "add() { echo $(($1 - $2)); }\n",
 		"test.sh":                  ". ./add.sh\nif [ \"$(add 2 3)\" != 5 ]; then echo \"FAIL: add 2 3 is $(add 2 3), want 5\"; exit 1; fi\n",
 		".github/workflows/ci.yml": "on: [push, pull_request]\njobs:\n  test:\n    steps:\n      - uses: actions/checkout@v4\n      - name: unit tests\n        run: make test\n",
+		".gitlab-ci.yml":           "test:\n  script:\n    - make test\n",
 	}
 }
 
@@ -38,9 +39,13 @@ func repair() []modeltest.Step {
 
 // TestTemplateOfThePullRequest: the repository's own is kept below the report
 // (rule O1).
-func TestTemplateOfThePullRequest(t *testing.T) {
+func TestTemplateOfThePullRequest(t *testing.T) { onEach(t, templateOfThePullRequest) }
+
+func templateOfThePullRequest(t *testing.T, start starter) {
 	files := project()
-	files[".github/PULL_REQUEST_TEMPLATE.md"] = "## Checklist\n\n- [ ] I have read the rules\n"
+	for _, path := range []string{".github/PULL_REQUEST_TEMPLATE.md", ".gitlab/merge_request_templates/Default.md"} {
+		files[path] = "## Checklist\n\n- [ ] I have read the rules\n"
+	}
 	w := start(t, files, repair(), func(c *config.Config) { c.Models.Default = "anthropic/scripted" })
 	number, _ := w.issue("Adding is wrong", "", "/agent fix")
 	w.awaitText(number, "Done and verified")
@@ -50,7 +55,9 @@ func TestTemplateOfThePullRequest(t *testing.T) {
 	}
 }
 
-func TestFixFromComment(t *testing.T) {
+func TestFixFromComment(t *testing.T) { onEach(t, fixFromComment) }
+
+func fixFromComment(t *testing.T, start starter) {
 	protocols := map[string]option{
 		"anthropic":        func(c *config.Config) { c.Models.Default = "anthropic/scripted" },
 		"openai responses": func(c *config.Config) { c.Models.Default, c.Models.OpenAI.API = "openai/scripted", "responses" },
@@ -116,19 +123,23 @@ func (w *world) checkFixed(number int, last vcs.Comment) {
 }
 
 func TestSameDeliveryFiveTimesFromTwoHooksIsOneJob(t *testing.T) {
+	onEach(t, sameDeliveryFiveTimesFromTwoHooksIsOneJob)
+}
+
+func sameDeliveryFiveTimesFromTwoHooksIsOneJob(t *testing.T, start starter) {
 	w := start(t, project(), nil)
-	w.github.AddHook("http://" + w.addr + "/webhooks/github") // the organisation's
+	w.hub.AddHook(w.hookURL()) // the organisation's
 	number, _ := w.issue("Red", "", "/agent fix")
-	if err := w.github.Flush(t.Context()); err != nil {
+	if err := w.hub.Flush(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	for _, d := range w.github.Deliveries() {
+	for _, d := range w.hub.Deliveries() {
 		if d.Event == "issue_comment" {
-			w.github.Redeliver(d, 5)
+			w.hub.Redeliver(d, 5)
 			break
 		}
 	}
-	if err := w.github.Flush(t.Context()); err != nil {
+	if err := w.hub.Flush(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	w.awaitText(number, "mechanic knows no repair")
@@ -141,10 +152,13 @@ func TestSameDeliveryFiveTimesFromTwoHooksIsOneJob(t *testing.T) {
 	}
 }
 
-func TestRedCheckOnSomebodysPullRequest(t *testing.T) {
+func TestRedCheckOnSomebodysPullRequest(t *testing.T) { onEach(t, redCheckOnSomebodysPullRequest) }
+
+func redCheckOnSomebodysPullRequest(t *testing.T, start starter) {
 	files := map[string]string{
 		"go.mod": "module example.com/widgets\n\ngo 1.24\n", "main.go": "package main\n\nfunc main() {}\n",
 		".github/workflows/ci.yml": "on: [push, pull_request]\njobs:\n  lint:\n    steps:\n      - uses: actions/checkout@v4\n      - name: format\n        run: test -z \"$(gofmt -l .)\"\n",
+		".gitlab-ci.yml":           "lint:\n  script:\n    - go version\n    - test -z \"$(gofmt -l .)\"\n",
 	}
 	w := start(t, files, nil, func(c *config.Config) { c.Policy.AutoRepair = policy.AutoRepairAll })
 	sha, err := w.repo.PushCommit("feature", map[string]string{"main.go": "package main\nfunc  main() { }\n"}, "a change")
@@ -158,6 +172,9 @@ func TestRedCheckOnSomebodysPullRequest(t *testing.T) {
 	check := vcstest.CheckResult{
 		SHA: sha, WorkflowPath: ".github/workflows/ci.yml", JobName: "lint", Conclusion: vcs.ConclusionFailure, Log: "main.go\n",
 		Steps: []vcs.CheckStep{{Number: 1, Name: "Run actions/checkout@v4", Conclusion: vcs.ConclusionSuccess}, {Number: 2, Name: "format", Conclusion: vcs.ConclusionFailure}},
+	}
+	if w.on == vcs.GitLab { // its log tells the commands
+		check.Log = "\x1b[32;1m$ go version\x1b[0;m\ngo1.26\n\x1b[32;1m$ test -z \"$(gofmt -l .)\"\x1b[0;m\n\x1b[31;1mERROR: Job failed: exit code 1\n\x1b[0;m\n"
 	}
 	if _, err := w.repo.FinishCheck(check); err != nil {
 		t.Fatal(err)
@@ -178,7 +195,9 @@ func TestRedCheckOnSomebodysPullRequest(t *testing.T) {
 	}
 }
 
-func TestReviewWithThreeRemarks(t *testing.T) {
+func TestReviewWithThreeRemarks(t *testing.T) { onEach(t, reviewWithThreeRemarks) }
+
+func reviewWithThreeRemarks(t *testing.T, start starter) {
 	var ids []int64
 	answer := func(modeltest.Request) modeltest.Reply {
 		var replies []any

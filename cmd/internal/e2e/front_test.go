@@ -9,11 +9,14 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/greenwright/greenwright/vcs"
 )
 
 // front takes the forge's hooks and brings each to whichever worker takes it,
 // as a load balancer and somebody who delivers again would.
 type front struct {
+	path string // of the hook
 	url  string
 	work sync.WaitGroup
 
@@ -21,9 +24,9 @@ type front struct {
 	addrs []string // under mu
 }
 
-func newFront(t *testing.T) *front {
+func newFront(t *testing.T, on vcs.ForgeName) *front {
 	t.Helper()
-	f := &front{}
+	f := &front{path: "/webhooks/" + string(on)}
 	ctx, stop := context.WithCancel(context.Background())
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
@@ -61,15 +64,15 @@ func (f *front) bring(ctx context.Context, header http.Header, body []byte) {
 			addr = f.addrs[n%len(f.addrs)]
 		}
 		f.mu.Unlock()
-		if addr != "" && deliver(ctx, client, addr, header, body) {
+		if addr != "" && deliver(ctx, client, "http://"+addr+f.path, header, body) {
 			return
 		}
 		pause(ctx, 100*time.Millisecond)
 	}
 }
 
-func deliver(ctx context.Context, client *http.Client, addr string, header http.Header, body []byte) bool {
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+addr+"/webhooks/github", bytes.NewReader(body))
+func deliver(ctx context.Context, client *http.Client, target string, header http.Header, body []byte) bool {
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, target, bytes.NewReader(body))
 	if err != nil {
 		return false
 	}

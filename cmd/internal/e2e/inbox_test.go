@@ -6,14 +6,16 @@ import (
 	"testing"
 
 	"github.com/greenwright/greenwright/cmd/internal/wire"
+	"github.com/greenwright/greenwright/vcs"
 )
 
 // TestThreeMessages: what people say to a live run is heard in order and each
 // once, though its worker is killed, and though none is up at the third.
-func TestThreeMessages(t *testing.T) {
-	t.Parallel()
+func TestThreeMessages(t *testing.T) { chaosEach(t, threeMessages) }
+
+func threeMessages(t *testing.T, on vcs.ForgeName) {
 	p := pauseAt(t, chaosScript(), 2)
-	c := newChaos(t, p.steps)
+	c := newChaosOn(t, on, p.steps)
 	c.front = true
 	w := &inhabited{c.world}
 	scripted(&w.cfg)
@@ -37,7 +39,7 @@ func TestThreeMessages(t *testing.T) {
 	killNow(first)
 	p.release()
 	w.says(number, "maintainer", "/agent fix then rest")
-	if err := w.github.Flush(t.Context()); err != nil {
+	if err := w.hub.Flush(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	c.worker()

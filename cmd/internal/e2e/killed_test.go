@@ -71,7 +71,7 @@ func TestKilledWorker(t *testing.T) {
 	w := prepare(t, project(), steps)
 	listen := freePort(t)
 	first := w.program(listen)
-	w.github.AddHook("http://" + listen + "/webhooks/github")
+	w.hub.AddHook(w.hookAt(listen))
 	number, _ := w.issue("Adding is wrong", "", "/agent fix")
 	<-started
 	if err := first.Process.Kill(); err != nil {
@@ -120,7 +120,7 @@ func TestStopOfADeadWorker(t *testing.T) {
 	}})
 	listen := freePort(t)
 	first := w.program(listen)
-	w.github.AddHook("http://" + listen + "/webhooks/github")
+	w.hub.AddHook(w.hookAt(listen))
 	number, _ := w.issue("Adding is wrong", "", "/agent fix")
 	<-started
 	if err := first.Process.Kill(); err != nil {

@@ -32,7 +32,12 @@ type inhabited struct {
 // inhabit makes a world and starts the program.
 func inhabit(t *testing.T, files map[string]string, steps []modeltest.Step, opts ...option) *inhabited {
 	t.Helper()
-	w := settle(t, files, steps, opts...)
+	return inhabitOn(t, vcs.GitHub, files, steps, opts...)
+}
+
+func inhabitOn(t *testing.T, on vcs.ForgeName, files map[string]string, steps []modeltest.Step, opts ...option) *inhabited {
+	t.Helper()
+	w := settleOn(t, on, files, steps, opts...)
 	w.begin(wire.RoleAll)
 	return w
 }
@@ -40,7 +45,12 @@ func inhabit(t *testing.T, files map[string]string, steps []modeltest.Step, opts
 // settle makes everything but the program.
 func settle(t *testing.T, files map[string]string, steps []modeltest.Step, opts ...option) *inhabited {
 	t.Helper()
-	w := &inhabited{prepare(t, files, steps)}
+	return settleOn(t, vcs.GitHub, files, steps, opts...)
+}
+
+func settleOn(t *testing.T, on vcs.ForgeName, files map[string]string, steps []modeltest.Step, opts ...option) *inhabited {
+	t.Helper()
+	w := &inhabited{prepareOn(t, on, files, steps)}
 	scripted(&w.cfg)
 	for _, o := range opts {
 		o(&w.cfg)
@@ -49,8 +59,8 @@ func settle(t *testing.T, files map[string]string, steps []modeltest.Step, opts 
 		if t.Failed() {
 			t.Logf("log of serve:\n%s", w.log)
 		}
-		for _, f := range w.github.Faults() {
-			t.Errorf("the simulated GitHub found: %s", f)
+		for _, f := range w.hub.Faults() {
+			t.Errorf("the simulated forge found: %s", f)
 		}
 		for _, v := range w.model.Violations() {
 			t.Errorf("the scripted model found: %v", v)
@@ -89,7 +99,7 @@ func (w *inhabited) begin(role wire.Role, opts ...wire.Option) (stop func()) {
 	}
 	select {
 	case w.addr = <-ready:
-		w.github.AddHook("http://" + w.addr + "/webhooks/github")
+		w.hub.AddHook(w.hookURL())
 	case err := <-done:
 		done <- err
 		w.t.Fatalf("serve: %v\n%s", err, w.log)

@@ -116,8 +116,8 @@ const span = 3 * time.Second
 func play(t *testing.T, seed uint64, y *tally) {
 	c := newChaos(t, byTitle())
 	c.front = true
-	s := &schedule{chaos: c, rng: rand.New(rand.NewPCG(seed, 0)), tally: y, front: newFront(t), links: map[*exec.Cmd]*link{}}
-	c.github.AddHook(s.front.url)
+	s := &schedule{chaos: c, rng: rand.New(rand.NewPCG(seed, 0)), tally: y, front: newFront(t, c.on), links: map[*exec.Cmd]*link{}}
+	c.hub.AddHook(s.front.url)
 	for range 2 + s.rng.IntN(2) {
 		s.start()
 	}
@@ -287,8 +287,8 @@ func (s *schedule) tell(at time.Duration) {
 
 func (s *schedule) again(at time.Duration) {
 	s.at(at, "redeliveries", func() {
-		if all := s.github.Deliveries(); len(all) > 0 {
-			s.github.Redeliver(all[s.rng.IntN(len(all))], 1+s.rng.IntN(3))
+		if all := s.hub.Deliveries(); len(all) > 0 {
+			s.hub.Redeliver(all[s.rng.IntN(len(all))], 1+s.rng.IntN(3))
 		}
 	})
 }
@@ -301,7 +301,7 @@ func (s *schedule) calm() {
 	if len(s.live) == 0 {
 		s.start()
 	}
-	if err := s.github.Flush(s.t.Context()); err != nil {
+	if err := s.hub.Flush(s.t.Context()); err != nil {
 		s.t.Fatal(err)
 	}
 	for _, cmd := range s.leaving {

@@ -38,7 +38,7 @@ func TestThreads(t *testing.T) {
 	for i := range crewSize {
 		cmd := c.worker(pace + "=20000") // of a machine that is not busy with itself
 		if i < 2 {
-			c.github.AddHook("http://" + c.addrs[cmd] + "/webhooks/github")
+			c.hub.AddHook(c.hookAt(c.addrs[cmd]))
 		}
 	}
 	rdb := c.client()
@@ -62,7 +62,7 @@ func TestThreads(t *testing.T) {
 
 // commentDeliveries are those that ask.
 func (c *chaos) commentDeliveries() (n []string) {
-	for _, d := range c.github.Deliveries() {
+	for _, d := range c.hub.Deliveries() {
 		if d.Event == "issue_comment" && strings.Contains(string(d.Body), "/agent ask") {
 			n = append(n, d.ID)
 		}
@@ -73,19 +73,19 @@ func (c *chaos) commentDeliveries() (n []string) {
 // redeliver sends everything of one hook again, while workers work.
 func (c *chaos) redeliver() {
 	c.t.Helper()
-	if err := c.github.Flush(c.t.Context()); err != nil {
+	if err := c.hub.Flush(c.t.Context()); err != nil {
 		c.t.Fatal(err)
 	}
 	url := ""
-	for _, d := range c.github.Deliveries() {
+	for _, d := range c.hub.Deliveries() {
 		if url == "" {
 			url = d.URL
 		}
 		if d.URL == url && d.Event == "issue_comment" {
-			c.github.Redeliver(d, 1)
+			c.hub.Redeliver(d, 1)
 		}
 	}
-	if err := c.github.Flush(c.t.Context()); err != nil {
+	if err := c.hub.Flush(c.t.Context()); err != nil {
 		c.t.Fatal(err)
 	}
 }

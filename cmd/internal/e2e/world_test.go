@@ -20,7 +20,6 @@ import (
 	"github.com/greenwright/greenwright/jobs/journal"
 	"github.com/greenwright/greenwright/sandbox/sandboxtest"
 	"github.com/greenwright/greenwright/vcs"
-	"github.com/greenwright/greenwright/vcs/vcstest"
 )
 
 // patience is a hang guard, far above what any flow takes.
@@ -28,14 +27,14 @@ const patience = 5 * time.Minute
 
 // world is a running program and what it talks to.
 type world struct {
-	t      *testing.T
-	github *vcstest.GitHub
-	repo   *vcstest.Repo
-	model  *modeltest.Server
-	cfg    config.Config
-	log    *logBuffer
-	addr   string
-	stop   func() error
+	t *testing.T
+	simulated
+	repo  repository
+	model *modeltest.Server
+	cfg   config.Config
+	log   *logBuffer
+	addr  string
+	stop  func() error
 }
 
 const secret = "a secret for tests"
@@ -45,7 +44,13 @@ type option func(*config.Config)
 // start runs the program against a fresh GitHub with one repository.
 func start(t *testing.T, files map[string]string, steps []modeltest.Step, opts ...option) *world {
 	t.Helper()
-	w := prepare(t, files, steps)
+	return startOn(t, vcs.GitHub, files, steps, opts...)
+}
+
+// startOn is start on one of the forges.
+func startOn(t *testing.T, on vcs.ForgeName, files map[string]string, steps []modeltest.Step, opts ...option) *world {
+	t.Helper()
+	w := prepareOn(t, on, files, steps)
 	for _, o := range opts {
 		o(&w.cfg)
 	}
@@ -56,14 +61,19 @@ func start(t *testing.T, files map[string]string, steps []modeltest.Step, opts .
 // prepare makes everything but the program itself.
 func prepare(t *testing.T, files map[string]string, steps []modeltest.Step) *world {
 	t.Helper()
+	return prepareOn(t, vcs.GitHub, files, steps)
+}
+
+func prepareOn(t *testing.T, on vcs.ForgeName, files map[string]string, steps []modeltest.Step) *world {
+	t.Helper()
 	sandboxtest.Programs(t, "redis-server", "git", "bwrap")
 	dir := sandboxtest.Passable(t)
 	w := &world{t: t, log: &logBuffer{}}
 	var err error
-	if w.github, err = vcstest.NewGitHub(vcstest.Config{Dir: filepath.Join(dir, "github"), WebhookSecret: secret}); err != nil {
+	if w.simulated, err = simulate(on, filepath.Join(dir, string(on))); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = w.github.Close() })
+	t.Cleanup(func() { _ = w.hub.Close() })
 	if w.model, err = modeltest.NewServer(steps...); err != nil {
 		t.Fatal(err)
 	}
@@ -76,11 +86,11 @@ func prepare(t *testing.T, files map[string]string, steps []modeltest.Step) *wor
 func (w *world) seed(files map[string]string) {
 	w.t.Helper()
 	var err error
-	if w.repo, err = w.github.CreateRepo("acme", "widgets", files); err != nil {
+	if w.repo, err = w.create("acme", "widgets", files); err != nil {
 		w.t.Fatal(err)
 	}
 	for login, p := range map[string]vcs.Permission{"maintainer": vcs.PermissionWrite, "contributor": vcs.PermissionRead} {
-		w.github.CreateUser(login)
+		w.hub.CreateUser(login)
 		if err := w.repo.SetPermission(login, p); err != nil {
 			w.t.Fatal(err)
 		}
@@ -90,7 +100,7 @@ func (w *world) seed(files map[string]string) {
 func (w *world) config(data string) config.Config {
 	cfg := config.Default()
 	cfg.Listen, cfg.InternalListen, cfg.DataDir = "127.0.0.1:0", "", data
-	cfg.Forges.GitHub = &config.GitHub{BaseURL: w.github.URL(), AppID: w.github.AppID(), PrivateKey: w.github.AppKeyPEM(), Secrets: []vcs.Secret{secret}}
+	w.configure(&cfg.Forges)
 	cfg.Policy = cfg.Policy.WithDefaults()
 	cfg.Models.Probe = false // which would take steps of the script
 	cfg.Models.Anthropic = config.Anthropic{BaseURL: w.model.URL(), Key: model.Key("test")}
@@ -114,7 +124,7 @@ func (w *world) serve() {
 		cancel()
 		w.t.Fatalf("serve does not start\n%s", w.log)
 	}
-	w.github.AddHook("http://" + w.addr + "/webhooks/github")
+	w.hub.AddHook(w.hookURL())
 	var once sync.Once
 	var err error
 	w.stop = func() error {
@@ -135,14 +145,19 @@ func (w *world) serve() {
 		if w.t.Failed() {
 			w.t.Logf("log of serve:\n%s", w.log)
 		}
-		for _, f := range w.github.Faults() {
-			w.t.Errorf("the simulated GitHub found: %s", f)
+		for _, f := range w.hub.Faults() {
+			w.t.Errorf("the simulated forge found: %s", f)
 		}
 		for _, v := range w.model.Violations() {
 			w.t.Errorf("the scripted model found: %v", v)
 		}
 	})
 }
+
+// hookURL is where the forge delivers.
+func (w *world) hookURL() string { return w.hookAt(w.addr) }
+
+func (w *world) hookAt(addr string) string { return "http://" + addr + "/webhooks/" + string(w.on) }
 
 // await waits until check has nothing to complain about.
 func (w *world) await(what string, check func() error) {
@@ -177,7 +192,7 @@ func (w *world) issue(title, body, comment string) (number int, asked vcs.Commen
 func (w *world) ours(number int) []vcs.Comment {
 	var out []vcs.Comment
 	for _, c := range w.repo.Comments(number) {
-		if c.Author.ID == w.github.Bot().ID {
+		if c.Author.ID == w.hub.Bot().ID {
 			out = append(out, c)
 		}
 	}
@@ -204,7 +219,7 @@ func (w *world) awaitText(number int, text string) vcs.Comment {
 func (w *world) pulls() []vcs.PullRequest {
 	var out []vcs.PullRequest
 	for _, p := range w.repo.Pulls() {
-		if p.Author.ID == w.github.Bot().ID && p.Open {
+		if p.Author.ID == w.hub.Bot().ID && p.Open {
 			out = append(out, p)
 		}
 	}
