@@ -8,6 +8,8 @@ LDFLAGS := -s -w -X main.version=$(VERSION)
 # What the tests must really find on this machine; a missing one fails instead of skipping.
 REQUIRE ?=
 FUZZTIME ?= 30s
+# What `make demo` simulates: github or gitlab.
+FORGE   ?= github
 # Without it a tracer of a dependency keeps the linker from leaving out what is not used: 63 MB instead of 90.
 export GOFLAGS ?= -tags=grpcnotrace
 
@@ -22,8 +24,8 @@ setup: ## install what this machine lacks (bubblewrap, redis-server, git, gVisor
 build: ## build bin/greenwright and bin/greenwright-guest
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o $(BIN)/ ./cmd/greenwright ./cmd/greenwright-guest
 
-demo: setup build ## the whole way on this machine: a simulated GitHub, everything else real
-	$(GO) run ./cmd/demo -greenwright $(BIN)/greenwright
+demo: setup build ## the whole way on this machine: a simulated forge (FORGE=github or gitlab), everything else real
+	$(GO) run ./cmd/demo -greenwright $(BIN)/greenwright -forge $(FORGE)
 
 test: setup ## all tests
 	GREENWRIGHT_TEST_REQUIRE='$(REQUIRE)' $(GO) test -timeout 30m -shuffle=on ./...

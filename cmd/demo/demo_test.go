@@ -80,9 +80,14 @@ type show struct {
 
 func play(t *testing.T, binary string, env ...string) *show {
 	t.Helper()
+	return playOn(t, "github", binary, env...)
+}
+
+func playOn(t *testing.T, forge, binary string, env ...string) *show {
+	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	t.Cleanup(cancel)
-	s := &show{temp: sandboxtest.Passable(t), cmd: exec.CommandContext(ctx, program(t, "demo"), "-greenwright", binary)}
+	s := &show{temp: sandboxtest.Passable(t), cmd: exec.CommandContext(ctx, program(t, "demo"), "-greenwright", binary, "-forge", forge)}
 	for _, kv := range os.Environ() {
 		if name, _, _ := strings.Cut(kv, "="); !strings.HasPrefix(name, "OPENAI_") && !strings.HasPrefix(name, "ANTHROPIC_") && !strings.HasPrefix(name, "GREENWRIGHT_") {
 			s.cmd.Env = append(s.cmd.Env, kv)
@@ -164,6 +169,35 @@ func TestWholeWay(t *testing.T) {
 	}
 	if v := model.Violations(); len(v) > 0 {
 		t.Errorf("the scripted model found: %v", v)
+	}
+	if t.Failed() {
+		t.Log(text)
+	}
+}
+
+// TestWholeWayOnGitLab: the same on the other forge, without a model.
+func TestWholeWayOnGitLab(t *testing.T) {
+	sandboxtest.Programs(t, "git", "bwrap", "redis-server")
+	s := playOn(t, "gitlab", program(t, "greenwright"))
+	code := s.wait(t)
+	text := s.out.String()
+	for _, want := range []string{
+		`the GitLab is simulated`,
+		`reacts with 👀`,
+		`opens merge request !2`,
+		`pushes [0-9a-f]{10} to branch weight`,
+		`(?m)^    test -z "\$\(gofmt -l \.\)" +🔴 exit 1   🟢 exit 0$`,
+		`Everything came: acme/widgets!2, acme/gadgets!1`,
+	} {
+		if !regexp.MustCompile(want).MatchString(text) {
+			t.Errorf("the output has no %q", want)
+		}
+	}
+	if strings.Contains(text, "pull request") {
+		t.Error("people of GitLab are told of pull requests")
+	}
+	if left := s.left(t); code != 0 || len(left) > 0 {
+		t.Errorf("exit %d, left behind: %v", code, left)
 	}
 	if t.Failed() {
 		t.Log(text)

@@ -13,11 +13,13 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"slices"
 	"syscall"
 
 	"golang.org/x/term"
 
 	"github.com/greenwright/greenwright/cmd/internal/demo"
+	"github.com/greenwright/greenwright/vcs"
 )
 
 // The exit codes.
@@ -31,16 +33,21 @@ func main() { os.Exit(run(context.Background())) }
 
 func run(ctx context.Context) int {
 	binary := flag.String("greenwright", "bin/greenwright", "the built program")
+	forge := flag.String("forge", string(vcs.GitHub), "the forge that is simulated: github or gitlab")
 	keep := flag.Bool("keep", false, "leave the directory with repositories, journals and logs for a look")
 	flag.Parse()
 	if flag.NArg() > 0 {
 		fmt.Fprintf(os.Stderr, "demo: %q is not understood; see -help\n", flag.Arg(0))
 		return exitMisuse
 	}
+	if !slices.Contains(demo.Forges(), vcs.ForgeName(*forge)) {
+		fmt.Fprintf(os.Stderr, "demo: -forge %q: want one of %v\n", *forge, demo.Forges())
+		return exitMisuse
+	}
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	err := demo.Run(ctx, demo.Options{
-		Greenwright: *binary, Keep: *keep, Out: os.Stdout, Color: colorful(os.Stdout), Environ: os.Environ(),
+		Greenwright: *binary, Forge: vcs.ForgeName(*forge), Keep: *keep, Out: os.Stdout, Color: colorful(os.Stdout), Environ: os.Environ(),
 	})
 	switch {
 	case err == nil:

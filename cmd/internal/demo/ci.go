@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/greenwright/greenwright/vcs"
-	"github.com/greenwright/greenwright/vcs/vcstest"
 )
 
 // ci stands for the forge's own CI: it runs the formatting check on fresh
@@ -85,27 +84,23 @@ func (s *stage) ciAgain(ctx context.Context, o *outcome) error {
 	if o.outside.commit == o.before {
 		return nil // nothing was pushed: the CI has said so already
 	}
-	return report(o.repo, o.outside, owner)
+	return s.report(o.repo, o.outside, owner)
 }
 
 // report publishes a run as a check of the forge's CI; login is who pushed.
-func report(repo *vcstest.Repo, r ran, login string) error {
-	conclusion, ending := vcs.ConclusionSuccess, ""
-	if r.exitCode != 0 {
-		conclusion, ending = vcs.ConclusionFailure, fmt.Sprintf("##[error]Process completed with exit code %d.\n", r.exitCode)
-	}
-	_, err := repo.FinishCheck(vcstest.CheckResult{
-		SHA: r.commit, WorkflowPath: workflowPath, JobName: formatJob, Conclusion: conclusion, Sender: login,
-		Steps: []vcs.CheckStep{
-			{Number: 1, Name: "Set up job", Conclusion: vcs.ConclusionSuccess},
-			{Number: 2, Name: formatJob, Conclusion: conclusion},
-		},
-		Log: "##[group]Run " + formatRun + "\n##[endgroup]\n" + r.output + ending,
-	})
-	if err != nil {
+func (s *stage) report(repo repository, r ran, login string) error {
+	if _, err := repo.FinishCheck(s.forge.result(r, login)); err != nil {
 		return fmt.Errorf("reporting a check: %w", err)
 	}
 	return nil
+}
+
+// conclusion is how the forge's CI calls it.
+func (r ran) conclusion() vcs.Conclusion {
+	if r.exitCode != 0 {
+		return vcs.ConclusionFailure
+	}
+	return vcs.ConclusionSuccess
 }
 
 // gitEnv keeps git to itself: no configuration of the machine, no questions.

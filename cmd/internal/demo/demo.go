@@ -7,6 +7,8 @@ import (
 	"io"
 	"os"
 	"time"
+
+	"github.com/greenwright/greenwright/vcs"
 )
 
 // Options are what a demonstration may be given; Greenwright and Out are
@@ -14,6 +16,8 @@ import (
 type Options struct {
 	// Greenwright is the path of the built binary.
 	Greenwright string
+	// Forge is what is simulated, one of Forges; empty is GitHub.
+	Forge vcs.ForgeName
 	// Keep leaves the directory for a look afterwards.
 	Keep bool
 	// Out is written to by one goroutine.

@@ -1,7 +1,6 @@
 package demo
 
 import (
-	"fmt"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -52,10 +51,10 @@ func (s *stage) side(c *journal.CheckRan) string {
 func (s *stage) texts(o *outcome) {
 	name := o.repo.Ref().FullName()
 	if o.pull != nil {
-		s.out.section("%s: the diff that was pushed for pull request #%d", name, o.pull.Number)
+		s.out.section("%s: the diff that was pushed for %s %s", name, s.forge.words.PullRequest, o.pull.Label())
 		s.out.diff(o.diff)
-		if o.pull.Author.Is(s.hub.Bot()) {
-			s.out.section("%s: pull request #%d as its readers see it", name, o.pull.Number)
+		if o.pull.Author.Is(s.forge.Bot()) {
+			s.out.section("%s: %s %s as its readers see it", name, s.forge.words.PullRequest, o.pull.Label())
 			s.out.line("   %s\n", s.out.paint(bold, visible(o.pull.Title)))
 			s.out.block(plaintext.Readable(o.pull.Body))
 		}
@@ -79,7 +78,7 @@ func (s *stage) next() {
 	s.out.section("Where to look next")
 	binary := s.opts.Greenwright
 	lines := [][2]string{
-		{"README.md", "the way to the first real pull request"},
+		{s.forge.guide, "the way to the first real " + s.forge.words.PullRequest},
 		{binary + " doctor", "what this machine has, and what it lacks"},
 		{binary + " run --repo DIR --task 'make the checks green'", "the same on a checkout, no forge"},
 		{binary + " event explain --event NAME FILE", "what would be done about a webhook"},
@@ -99,7 +98,7 @@ func (s *stage) next() {
 func (s *stage) summary(shown []*outcome) {
 	var pulls []string
 	for _, o := range shown {
-		pulls = append(pulls, fmt.Sprintf("%s#%d", o.repo.Ref().FullName(), o.pull.Number))
+		pulls = append(pulls, o.repo.Ref().FullName()+o.pull.Label())
 	}
 	took := s.out.now().Sub(s.out.begun).Round(100 * time.Millisecond)
 	s.out.line("%s %s, in %s.", s.out.paint(green, "Everything came:"), strings.Join(pulls, ", "), took)

@@ -56,7 +56,7 @@ func (s *stage) gather(ctx context.Context, o *outcome) error {
 // pullOf is the person's pull request, or the one that Greenwright opened.
 func (s *stage) pullOf(o *outcome) *vcs.PullRequest {
 	for _, p := range o.repo.Pulls() {
-		if o.head != "" && p.Number == o.thread || o.head == "" && p.Author.Is(s.hub.Bot()) {
+		if o.head != "" && p.Number == o.thread || o.head == "" && p.Author.Is(s.forge.Bot()) {
 			return &p
 		}
 	}
@@ -113,10 +113,10 @@ func (s *stage) judge(shown []*outcome) error {
 			missing = append(missing, fmt.Sprintf("%s (%s): %s", o.repo.Ref().FullName(), o.title, m))
 		}
 	}
-	for _, f := range s.hub.Faults() {
-		missing = append(missing, "the simulated GitHub was asked for what the real one does not have: "+f)
+	for _, f := range s.forge.Faults() {
+		missing = append(missing, "the simulated forge was asked for what the real one does not have: "+f)
 	}
-	for _, d := range s.hub.Deliveries() {
+	for _, d := range s.forge.Deliveries() {
 		if d.Err != nil || d.Status < 200 || d.Status > 299 {
 			missing = append(missing, fmt.Sprintf("webhook %s was answered with %d (%s) %v", d.Event, d.Status, strings.TrimSpace(d.Answer), d.Err))
 		}
@@ -163,7 +163,7 @@ func repaired(c journal.Check) bool {
 
 func (s *stage) reacted(o *outcome) bool {
 	for _, r := range o.repo.Reactions(o.thread) {
-		if r.By.Is(s.hub.Bot()) && r.On == o.asked.CommentRef && r.Reaction == vcs.ReactionEyes {
+		if r.By.Is(s.forge.Bot()) && r.On == o.asked.CommentRef && r.Reaction == vcs.ReactionEyes {
 			return true
 		}
 	}

@@ -11,7 +11,6 @@ import (
 	"github.com/greenwright/greenwright/jobs"
 	"github.com/greenwright/greenwright/jobs/journal"
 	"github.com/greenwright/greenwright/vcs"
-	"github.com/greenwright/greenwright/vcs/vcstest"
 )
 
 // set makes a stage with a forge, and a scene in which somebody has asked.
@@ -20,15 +19,15 @@ func set(t *testing.T) (*stage, *outcome) {
 	if _, err := exec.LookPath("git"); err != nil {
 		t.Skipf("this machine has no git: %v", err)
 	}
-	hub, err := vcstest.NewGitHub(vcstest.Config{Dir: t.TempDir()})
+	f, err := openForge(vcs.GitHub, t.TempDir(), "secret")
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = hub.Close() })
-	hub.CreateUser(maintainer)
-	hub.CreateUser(contributor)
-	s := &stage{hub: hub, out: newPrinter(&bytes.Buffer{}, false, time.Now)}
-	repo, err := s.newRepo("widgets", widgets())
+	t.Cleanup(func() { _ = f.Close() })
+	f.CreateUser(maintainer)
+	f.CreateUser(contributor)
+	s := &stage{forge: f, out: newPrinter(&bytes.Buffer{}, false, time.Now)}
+	repo, err := s.newRepo("widgets", f.widgets())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,16 +1,11 @@
 package demo
 
-import "fmt"
-
 // The accounts that act, by login, and who owns the repositories.
 const (
 	owner       = "acme"
 	maintainer  = "maintainer"
 	contributor = "contributor"
 )
-
-// workflowPath is where the CI is described.
-const workflowPath = ".github/workflows/ci.yml"
 
 // The names of the CI's job and step that look at the formatting, and what
 // they run.
@@ -19,38 +14,16 @@ const (
 	formatRun = `test -z "$(gofmt -l .)"`
 )
 
-// workflow is a CI with a check of the formatting, and one more.
-func workflow(job, run string) string {
-	return fmt.Sprintf(`name: ci
-on: [push, pull_request]
-jobs:
-  format:
-    runs-on: ubuntu-latest
-    steps:
-      - uses: actions/checkout@v5
-      - uses: actions/setup-go@v6
-      - name: format
-        run: %s
-  %s:
-    runs-on: ubuntu-latest
-    steps:
-      - uses: actions/checkout@v5
-      - uses: actions/setup-go@v6
-      - name: %s
-        run: %s
-`, formatRun, job, job, run)
-}
-
 // module is the go.mod of a repository: the oldest language version that is
 // enough, so that whatever Go is installed will do.
 func module(name string) string { return "module example.com/" + owner + "/" + name + "\n\ngo 1.21\n" }
 
 // widgets is red on main: price.go is not formatted.
-func widgets() map[string]string {
+func (f *forge) widgets() map[string]string {
 	return map[string]string{
-		"README.md":  "# widgets\n\nWhat a box of widgets costs.\n",
-		"go.mod":     module("widgets"),
-		workflowPath: workflow("test", "go test ./..."),
+		"README.md": "# widgets\n\nWhat a box of widgets costs.\n",
+		"go.mod":    module("widgets"),
+		f.ciPath:    f.ciFile("test", "go test ./..."),
 		"price.go": `// Package widgets knows what a box of widgets costs.
 package widgets
 
@@ -80,11 +53,11 @@ func TestPrice(t *testing.T) {
 
 // gadgets is green on main. Its second check only builds: each run has a build
 // cache of its own, and one cold one is enough for a demonstration.
-func gadgets() map[string]string {
+func (f *forge) gadgets() map[string]string {
 	return map[string]string{
-		"README.md":  "# gadgets\n\nHow many boxes a number of gadgets needs.\n",
-		"go.mod":     module("gadgets"),
-		workflowPath: workflow("build", "go build ./..."),
+		"README.md": "# gadgets\n\nHow many boxes a number of gadgets needs.\n",
+		"go.mod":    module("gadgets"),
+		f.ciPath:    f.ciFile("build", "go build ./..."),
 		"box.go": `// Package gadgets packs gadgets.
 package gadgets
 
@@ -107,11 +80,11 @@ func Weight( n int ) int {
 }
 
 // gizmos has a real bug, which its test shows.
-func gizmos() map[string]string {
+func (f *forge) gizmos() map[string]string {
 	return map[string]string{
-		"README.md":  "# gizmos\n\nPages of gizmos.\n",
-		"go.mod":     module("gizmos"),
-		workflowPath: workflow("test", "go test ./..."),
+		"README.md": "# gizmos\n\nPages of gizmos.\n",
+		"go.mod":    module("gizmos"),
+		f.ciPath:    f.ciFile("test", "go test ./..."),
 		"page.go": `// Package gizmos shows gizmos in pages.
 package gizmos
 

@@ -6,13 +6,12 @@ import (
 	"time"
 
 	"github.com/greenwright/greenwright/vcs"
-	"github.com/greenwright/greenwright/vcs/vcstest"
 )
 
 // outcome is a scene and what came of it.
 type outcome struct {
 	title  string
-	repo   *vcstest.Repo
+	repo   repository
 	thread int
 	// asked is the comment that asked; zero ID for a red check.
 	asked vcs.Comment
@@ -25,7 +24,7 @@ type outcome struct {
 // askedOnIssue: somebody asks on an issue about what is red on main.
 func (s *stage) askedOnIssue(ctx context.Context) (*outcome, error) {
 	s.out.section("A. Somebody asks on an issue")
-	repo, err := s.newRepo("widgets", widgets())
+	repo, err := s.newRepo("widgets", s.forge.widgets())
 	if err != nil {
 		return nil, err
 	}
@@ -54,12 +53,12 @@ func (s *stage) ask(ctx context.Context, o *outcome, title, body, comment string
 
 // redCheck: a check fails on somebody's pull request.
 func (s *stage) redCheck(ctx context.Context) (*outcome, error) {
-	s.out.section("B. A check fails on somebody's pull request")
-	repo, err := s.newRepo("gadgets", gadgets())
+	s.out.section("B. A check fails on somebody's %s", s.forge.words.PullRequest)
+	repo, err := s.newRepo("gadgets", s.forge.gadgets())
 	if err != nil {
 		return nil, err
 	}
-	o := &outcome{title: "a red check on a pull request", repo: repo, head: "weight"}
+	o := &outcome{title: "a red check on a " + s.forge.words.PullRequest, repo: repo, head: "weight"}
 	if o.before, err = repo.PushCommit(o.head, unformatted(), "Add Weight"); err != nil {
 		return nil, fmt.Errorf("pushing a branch: %w", err)
 	}
@@ -68,13 +67,13 @@ func (s *stage) redCheck(ctx context.Context) (*outcome, error) {
 		return nil, fmt.Errorf("opening a pull request: %w", err)
 	}
 	o.thread = pull.Number
-	s.out.say(contributor, "opens pull request #%d in %s: %s", pull.Number, repo.Ref().FullName(), pull.Title)
+	s.out.say(contributor, "opens %s %s in %s: %s", s.forge.words.PullRequest, pull.Label(), repo.Ref().FullName(), pull.Title)
 	w := s.watch(o)
 	ran, err := s.runCI(ctx, o, o.head)
 	if err != nil {
 		return nil, err
 	}
-	if err := report(repo, ran, contributor); err != nil {
+	if err := s.report(repo, ran, contributor); err != nil {
 		return nil, err
 	}
 	return o, w.untilEnded(ctx, limit)
@@ -87,7 +86,7 @@ func (s *stage) realBug(ctx context.Context) (*outcome, error) {
 		s.out.line("  Not shown: %s.", s.model.why)
 		return nil, nil
 	}
-	repo, err := s.newRepo("gizmos", gizmos())
+	repo, err := s.newRepo("gizmos", s.forge.gizmos())
 	if err != nil {
 		return nil, err
 	}
@@ -97,8 +96,8 @@ func (s *stage) realBug(ctx context.Context) (*outcome, error) {
 
 // newRepo makes a repository in which the maintainer may write. The
 // contributor may open pull requests from its branches.
-func (s *stage) newRepo(name string, files map[string]string) (*vcstest.Repo, error) {
-	repo, err := s.hub.CreateRepo(owner, name, files)
+func (s *stage) newRepo(name string, files map[string]string) (repository, error) {
+	repo, err := s.forge.create(owner, name, files)
 	if err != nil {
 		return nil, fmt.Errorf("seeding %s/%s: %w", owner, name, err)
 	}

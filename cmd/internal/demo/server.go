@@ -12,15 +12,11 @@ import (
 	"strings"
 	"syscall"
 	"time"
-
-	"github.com/greenwright/greenwright/vcs/vcstest"
 )
 
 // The files in the demonstration's directory.
 const (
 	configFile = "greenwright.yml"
-	keyFile    = "app.pem"
-	secretFile = "webhook.secret"
 	logFile    = "serve.log"
 	dataDir    = "data"
 )
@@ -46,9 +42,9 @@ const (
 
 // startServer starts the program on a configuration of its own and waits until
 // it is healthy. A server that is returned must be stopped, also with an error.
-func startServer(ctx context.Context, opts Options, dir string, hub *vcstest.GitHub) (*server, error) {
+func startServer(ctx context.Context, opts Options, dir string, f *forge) (*server, error) {
 	config := filepath.Join(dir, configFile)
-	if err := os.WriteFile(config, []byte(serverConfig(ctx, dir, hub)), 0o600); err != nil {
+	if err := os.WriteFile(config, []byte(serverConfig(ctx, dir, f)), 0o600); err != nil {
 		return nil, fmt.Errorf("writing the server's configuration: %w", err)
 	}
 	log, err := os.OpenFile(filepath.Join(dir, logFile), os.O_CREATE|os.O_EXCL|os.O_WRONLY|os.O_APPEND, 0o600)
@@ -76,21 +72,17 @@ func startServer(ctx context.Context, opts Options, dir string, hub *vcstest.Git
 
 // serverConfig is the smallest one that does what is shown; an operator's
 // looks the same.
-func serverConfig(ctx context.Context, dir string, hub *vcstest.GitHub) string {
+func serverConfig(ctx context.Context, dir string, f *forge) string {
 	at := func(name string) string { return filepath.Join(dir, name) }
 	return fmt.Sprintf(`listen: 127.0.0.1:0
 internal_listen: ""
 data_dir: %q
 forges:
-  github:
-    base_url: %q
-    app_id: %d
-    private_key_file: %q
-    webhook_secret_files: [%q]
+%s
 models:
   default: mechanic/auto
 policy:
-  auto_repair: all # also on pull requests of people
+  auto_repair: all # also on what people propose
 jobs:
   drain: 5s # who interrupts a demonstration does not want to wait
 log:
@@ -99,7 +91,7 @@ sandbox:
   env:
     # A run begins with an empty build cache: compile quickly rather than well.
     - GOFLAGS='-gcflags=all=-N -l -dwarf=false' -ldflags=-w -vet=off
-%s`, at(dataDir), hub.URL(), hub.AppID(), at(keyFile), at(secretFile), toolchain(ctx))
+%s`, at(dataDir), f.config, toolchain(ctx))
 }
 
 // toolchain goes on with the sandbox's settings: it shows it a Go that is

@@ -10,8 +10,6 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
-
-	"github.com/greenwright/greenwright/vcs/vcstest"
 )
 
 // stage is where a demonstration is played.
@@ -21,7 +19,7 @@ type stage struct {
 	model modelChoice
 
 	dir    string
-	hub    *vcstest.GitHub
+	forge  *forge
 	server *server
 	ci     ci
 }
@@ -34,7 +32,7 @@ func (s *stage) open(ctx context.Context) error {
 	if err := preflight(s.opts.Greenwright); err != nil {
 		return err
 	}
-	s.out.heading("Greenwright, the whole way: the GitHub is simulated, everything else is real")
+	s.out.heading("Greenwright, the whole way: the " + s.opts.Forge.Words().Forge + " is simulated, everything else is real")
 	var err error
 	if s.dir, err = makeDir(); err != nil {
 		return err
@@ -43,7 +41,7 @@ func (s *stage) open(ctx context.Context) error {
 		return err
 	}
 	s.ci = ci{dir: filepath.Join(s.dir, "ci"), environ: s.opts.Environ}
-	s.out.say("github", "simulated, with real git over HTTP: %s", s.hub.WebURL())
+	s.out.say(string(s.forge.name), "simulated, with real git over HTTP: %s", s.forge.WebURL())
 	return s.openServer(ctx)
 }
 
@@ -91,34 +89,28 @@ func makeDir() (string, error) {
 	return dir, nil
 }
 
-// openHub starts the simulated GitHub; its webhooks go out once the server is
+// openHub starts the simulated forge; its webhooks go out once the server is
 // known.
 func (s *stage) openHub() error {
-	secret := rand.Text()
-	hub, err := vcstest.NewGitHub(vcstest.Config{Dir: filepath.Join(s.dir, "github"), WebhookSecret: secret})
+	f, err := openForge(s.opts.Forge, s.dir, rand.Text())
+	s.forge = f
 	if err != nil {
-		return fmt.Errorf("starting the simulated GitHub: %w", err)
+		return err
 	}
-	s.hub = hub
 	for _, login := range []string{maintainer, contributor} {
-		hub.CreateUser(login)
-	}
-	for name, content := range map[string]string{keyFile: hub.AppKeyPEM().Reveal(), secretFile: secret} {
-		if err := os.WriteFile(filepath.Join(s.dir, name), []byte(content), 0o600); err != nil {
-			return fmt.Errorf("writing the server's secrets: %w", err)
-		}
+		f.CreateUser(login)
 	}
 	return nil
 }
 
 func (s *stage) openServer(ctx context.Context) error {
 	begun := time.Now()
-	server, err := startServer(ctx, s.opts, s.dir, s.hub)
+	server, err := startServer(ctx, s.opts, s.dir, s.forge)
 	s.server = server
 	if err != nil {
 		return err
 	}
-	s.hub.AddHook(server.base + "/webhooks/github")
+	s.forge.AddHook(server.base + "/webhooks/" + string(s.forge.name))
 	s.out.say("greenwright", "serve is up after %s: own redis-server, the sandbox that starts here", round(time.Since(begun)))
 	s.out.say("greenwright", "model: mechanic, which needs no key")
 	return nil
@@ -154,7 +146,7 @@ func (s *stage) play(ctx context.Context) error {
 
 // curtain stops the server while everybody looks.
 func (s *stage) curtain(ctx context.Context) error {
-	if err := s.hub.Flush(ctx); err != nil {
+	if err := s.forge.Flush(ctx); err != nil {
 		return fmt.Errorf("waiting for the last webhooks: %w", err)
 	}
 	begun := time.Now()
@@ -172,8 +164,8 @@ func (s *stage) stop(ctx context.Context) error {
 	if s.server != nil {
 		errs = append(errs, s.server.stop(ctx))
 	}
-	if s.hub != nil {
-		errs = append(errs, s.hub.Close())
+	if s.forge != nil {
+		errs = append(errs, s.forge.Close())
 	}
 	return errors.Join(errs...)
 }

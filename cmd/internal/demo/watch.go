@@ -30,7 +30,7 @@ type watch struct {
 
 func (s *stage) watch(o *outcome) *watch {
 	w := &watch{stage: s, o: o, begun: time.Now(), comments: map[int64]string{}, branches: map[string]string{}}
-	w.requests = len(s.hub.Requests())
+	w.requests = len(s.forge.Requests())
 	return w
 }
 
@@ -101,7 +101,7 @@ func (w *watch) lookAtLog() error {
 func (w *watch) lookAtReactions() {
 	all := w.o.repo.Reactions(w.o.thread)
 	for _, r := range all[w.reactions:] {
-		if r.By.Is(w.hub.Bot()) {
+		if r.By.Is(w.forge.Bot()) {
 			w.out.say("greenwright", "reacts with %s, %s after the comment", emoji(r.Reaction), round(time.Since(w.begun)))
 		}
 	}
@@ -117,7 +117,7 @@ func emoji(r vcs.Reaction) string {
 
 // lookAtBranches asks git, which costs a process, only after a push.
 func (w *watch) lookAtBranches() error {
-	requests := w.hub.Requests()
+	requests := w.forge.Requests()
 	pushed := slices.ContainsFunc(requests[w.requests:], func(r vcstest.Request) bool {
 		return strings.HasSuffix(r.Path, "/git-receive-pack")
 	})
@@ -140,9 +140,9 @@ func (w *watch) lookAtBranches() error {
 
 func (w *watch) lookAtPulls() {
 	for _, p := range w.o.repo.Pulls() {
-		if p.Author.Is(w.hub.Bot()) && !slices.Contains(w.pulls, p.Number) {
+		if p.Author.Is(w.forge.Bot()) && !slices.Contains(w.pulls, p.Number) {
 			w.pulls = append(w.pulls, p.Number)
-			w.out.say("greenwright", "opens pull request #%d: %s", p.Number, p.Title)
+			w.out.say("greenwright", "opens %s %s: %s", w.forge.words.PullRequest, p.Label(), p.Title)
 		}
 	}
 }
@@ -150,7 +150,7 @@ func (w *watch) lookAtPulls() {
 func (w *watch) lookAtComments() {
 	for _, c := range w.o.repo.Comments(w.o.thread) {
 		before, known := w.comments[c.ID]
-		if !c.Author.Is(w.hub.Bot()) || known && before == c.Body {
+		if !c.Author.Is(w.forge.Bot()) || known && before == c.Body {
 			continue
 		}
 		w.comments[c.ID] = c.Body
@@ -165,7 +165,7 @@ func (w *watch) lookAtComments() {
 // progress is the comment in which the job says how it stands.
 func (s *stage) progress(o *outcome) (vcs.Comment, bool) {
 	for _, c := range o.repo.Comments(o.thread) {
-		if c.Author.Is(s.hub.Bot()) {
+		if c.Author.Is(s.forge.Bot()) {
 			return c, true
 		}
 	}
