@@ -2,7 +2,6 @@ package gitlab
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 	"time"
 
@@ -37,11 +36,6 @@ func validLogin(s string) bool {
 	return true
 }
 
-// tokenBot is the username of the account that GitLab makes for a token of a
-// project or group (docs.gitlab.com/user/project/settings/
-// project_access_tokens, "Bot users for projects").
-var tokenBot = regexp.MustCompile(`^(project|group)_[0-9]+_bot`)
-
 // userFacts is an account, with the members that go-gitlab leaves out.
 type userFacts struct {
 	ID       int64  `json:"id"`
@@ -64,8 +58,8 @@ func (u userFacts) actor() (vcs.Actor, error) {
 	if u.ID <= 0 || !validLogin(u.Username) {
 		return vcs.Actor{}, fmt.Errorf("%w: account %d %q", vcs.ErrInvalid, u.ID, u.Username)
 	}
-	kind := vcs.KindUser
-	if u.Bot || tokenBot.MatchString(u.Username) {
+	kind := vcs.GitLabKind(u.Username)
+	if u.Bot {
 		kind = vcs.KindBot
 	}
 	return vcs.Actor{ID: u.ID, Login: u.Username, Kind: kind}, nil

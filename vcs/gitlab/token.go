@@ -56,15 +56,15 @@ func (f *Forge) Token(ctx context.Context) (TokenInfo, error) {
 // kindOf tells by the account: GitLab makes one for each token of a project or
 // group, and any other bot with a token is a service account.
 func kindOf(a vcs.Actor) TokenKind {
-	switch m := tokenBot.FindStringSubmatch(a.Login); {
-	case m != nil && m[1] == "project":
+	switch {
+	case a.Kind != vcs.KindBot:
+		return PersonalToken
+	case strings.HasPrefix(a.Login, "project_"):
 		return ProjectToken
-	case m != nil:
+	case strings.HasPrefix(a.Login, "group_"):
 		return GroupToken
-	case a.Kind == vcs.KindBot:
-		return ServiceAccountToken
 	}
-	return PersonalToken
+	return ServiceAccountToken
 }
 
 // Scope is one project or one group with all its projects.

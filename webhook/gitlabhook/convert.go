@@ -60,31 +60,11 @@ func actorOf(u *user) (vcs.Actor, error) {
 	if u.ID < 0 || !validLogin(u.Username) {
 		return vcs.Actor{}, fmt.Errorf("%w: account %d %q", vcs.ErrInvalid, u.ID, u.Username)
 	}
-	a := vcs.Actor{ID: u.ID, Login: u.Username, Kind: vcs.KindUser}
-	if isBot(u.Username) {
-		a.Kind = vcs.KindBot
-	}
-	return a, nil
+	return vcs.Actor{ID: u.ID, Login: u.Username, Kind: vcs.GitLabKind(u.Username)}, nil
 }
 
 func validLogin(s string) bool {
 	return s != "" && s[0] != '-' && within(s, maxLogin, func(c byte) bool { return isIDChar(c) || c == '.' }) != ""
-}
-
-// isBot knows the accounts of project and group access tokens by their names
-// (project_7_bot_0a1b…); payloads do not tell them apart otherwise. A person
-// who took such a name is taken for a bot, and not the other way round.
-func isBot(login string) bool {
-	for _, prefix := range []string{"project_", "group_"} {
-		rest, found := strings.CutPrefix(login, prefix)
-		if !found {
-			continue
-		}
-		if tail := strings.TrimLeft(rest, "0123456789"); tail != rest && strings.HasPrefix(tail, "_bot") {
-			return true
-		}
-	}
-	return strings.HasPrefix(login, "service_account_")
 }
 
 // account is who has the id: all that a payload tells of an author, unless it
