@@ -63,6 +63,14 @@ type Forge interface {
 	PullRequest(ctx context.Context, thread Thread) (PullRequest, error)
 }
 
+// AccountReader is implemented by forges whose events do not tell people from
+// programs.
+type AccountReader interface {
+	// Account is the actor as the forge knows it now, with its kind. An account
+	// that is not there, or whose login is now another's, is an error.
+	Account(ctx context.Context, actor Actor) (Actor, error)
+}
+
 // PullRequestOpener is implemented by forges that have pull requests.
 type PullRequestOpener interface {
 	// OpenPullRequest returns the open pull request from Head to Base if

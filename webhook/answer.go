@@ -57,10 +57,9 @@ func unread(err error) answer {
 }
 
 // outside is the answer to a request that speaks of a repository that its
-// secret is not believed for.
-func outside() answer {
-	return refused(http.StatusUnauthorized, "unauthorized", errOutside)
-}
+// secret is not believed for. The secret is a right one, and a hook of a group
+// speaks of all its projects: a refusal would get it switched off (rule G7).
+func outside() answer { return ignored("outside the secret's repositories").because(errOutside) }
 
 var errOutside = errors.New("the secret is not believed for this repository")
 

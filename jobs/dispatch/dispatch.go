@@ -117,6 +117,9 @@ func (h *handling) authorise(ctx context.Context, p trigger.Proposal) (vcs.Permi
 	if d := h.rules.Policy.Admit(req.Actor, req.Self, req.Repo); !d.Allowed() {
 		return vcs.PermissionNone, d, nil // nobody is asked about a bot or a repository that is closed
 	}
+	if d, err := h.person(ctx); !d.Allowed() || err != nil {
+		return vcs.PermissionNone, d, err
+	}
 	permission, err := h.forge.Permission(ctx, h.ev.Repo.RepoRef, h.ev.Actor)
 	if errors.Is(err, vcs.ErrUnavailable) || errors.Is(err, context.DeadlineExceeded) {
 		return permission, policy.Decision{}, retryable("asking for the permission of "+h.ev.Actor.Login, err)
@@ -137,6 +140,24 @@ func (h *handling) authorise(ctx context.Context, p trigger.Proposal) (vcs.Permi
 		req.FromFork = pr.FromFork()
 	}
 	return permission, h.rules.Policy.Decide(req), nil
+}
+
+// person asks a forge whose events do not tell bots from people what the actor
+// is (rule L2). Who it is not known of is no person.
+func (h *handling) person(ctx context.Context) (policy.Decision, error) {
+	reader, ok := h.forge.(vcs.AccountReader)
+	if !ok {
+		return h.rules.Policy.Admit(h.ev.Actor, h.rules.Self, h.ev.Repo.RepoRef), nil
+	}
+	account, err := reader.Account(ctx, h.ev.Actor)
+	if errors.Is(err, vcs.ErrUnavailable) || errors.Is(err, context.DeadlineExceeded) {
+		return policy.Decision{}, retryable("asking who "+h.ev.Actor.Login+" is", err)
+	}
+	if err != nil {
+		h.log.Warn("account is not known", "actor", h.ev.Actor.Login, "error", err)
+		account = vcs.Actor{ID: h.ev.Actor.ID, Login: h.ev.Actor.Login}
+	}
+	return h.rules.Policy.Admit(account, h.rules.Self, h.ev.Repo.RepoRef), nil
 }
 
 // askedFor is how long a comment may be edited so that it counts, and some.

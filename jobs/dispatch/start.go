@@ -149,7 +149,7 @@ func (h *handling) coalesce(ctx context.Context, job jobs.Job, holder jobs.JobID
 	}
 	_, err := h.cfg.Store.UpdateJob(ctx, holder, func(r *store.JobRecord) error {
 		apart := job.CreatedAt.Sub(r.Job.CreatedAt).Abs()
-		if r.State != jobs.Queued || r.Attempts > 0 || r.Job.Kind != jobs.KindFix || apart > jobs.CoalesceWindow {
+		if r.State != jobs.Queued || r.Attempts > 0 || r.Job.Kind != jobs.KindFix || r.Job.Internal != job.Internal || apart > jobs.CoalesceWindow {
 			return errBegun
 		}
 		r.Job.Check = job.Check
@@ -180,7 +180,7 @@ func (h *handling) sameReview(ctx context.Context, job jobs.Job, holder jobs.Job
 		return false, nil
 	}
 	first := rec.Job
-	if err != nil || !first.Partial || !first.Requester.Is(job.Requester) || job.CreatedAt.Sub(first.CreatedAt).Abs() > jobs.CoalesceWindow {
+	if err != nil || !first.Partial || !first.Requester.Is(job.Requester) || first.Internal != job.Internal || job.CreatedAt.Sub(first.CreatedAt).Abs() > jobs.CoalesceWindow {
 		return false, err
 	}
 	return true, h.merge(ctx, job, holder)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -47,8 +48,8 @@ func (s *session) readSubject(ctx context.Context) error {
 			return err
 		}
 	}
-	if s.issue.Confidential && !s.repo.Private && s.job.Kind.Changes() { // also when it became so after it was asked
-		return end(jobs.Refused, "ask in a thread that is not confidential.", "this thread is confidential, and a %s would be open to everybody who can read the project", s.words().PullRequest)
+	if (s.issue.Confidential || s.job.Internal) && !s.repo.Private && s.job.Kind.Changes() { // also when it became so after it was asked
+		return end(jobs.Refused, "ask in a thread that is not confidential, in a comment that is not internal.", "this was not asked for everybody to read, and a %s would be open to everybody who can read the project", s.words().PullRequest)
 	}
 	s.addThread()
 	switch s.job.Kind {
@@ -101,13 +102,16 @@ func (s *session) addThread() {
 	left := maxThreadText
 	for i := len(s.issue.Comments) - 1; i >= 0 && left > 0; i-- { // the latest say most
 		c := s.issue.Comments[i]
-		if c.Author.Is(s.self) || s.after(c) || c.Internal && !s.job.Internal {
+		if c.Author.Is(s.self) || s.after(c) || s.hidden(c) {
 			continue
 		}
 		left -= len(c.Body)
 		s.quote("", fmt.Sprintf("Comment by %s, %s", c.Author.Login, c.CreatedAt.UTC().Format(time.RFC3339)), c.Body)
 	}
 }
+
+// hidden reports a comment that is not for everybody, in a job whose outcome is.
+func (s *session) hidden(c vcs.Comment) bool { return c.Internal && !s.job.Internal }
 
 // after reports a comment that was written or edited after the request by
 // somebody else. A second is the resolution of the forge's times.
@@ -133,6 +137,9 @@ func (s *session) readReview(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("reading the review: %w", err)
 	}
+	review.Remarks = slices.DeleteFunc(review.Remarks, func(t vcs.ReviewThread) bool {
+		return len(t.Comments) > 0 && s.hidden(t.Comments[0]) // and nothing is answered there
+	})
 	s.review = &review
 	if strings.TrimSpace(review.Body) != "" {
 		s.quote("", "Review by "+review.Author.Login+", "+string(review.State), review.Body)
@@ -195,6 +202,7 @@ func (s *session) remarkTexts(t vcs.ReviewThread) (theirs, others string) {
 	}
 	for _, c := range t.Comments {
 		switch {
+		case s.hidden(c):
 		case c.Author.Is(s.job.Requester):
 			fmt.Fprintf(&asked, "%s: %s\n", c.Author.Login, c.Body)
 		case !s.after(c):

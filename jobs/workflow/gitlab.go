@@ -66,6 +66,8 @@ type gitlabCI struct {
 	seen   map[string]bool
 	beyond string // the first thing that is included from elsewhere
 	visits int
+	// environments is how many bytes the jobs' environments have.
+	environments int
 }
 
 // add parses a file, then what it includes.

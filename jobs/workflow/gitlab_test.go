@@ -232,3 +232,29 @@ func TestStateIsBounded(t *testing.T) {
 		t.Errorf("%d bytes of commands, and the last one says %q", size, last.Unresolved)
 	}
 }
+
+// TestVariablesAreBounded: a few kilobytes of a CI file can name gigabytes.
+func TestVariablesAreBounded(t *testing.T) {
+	text := "variables:\n  A: " + strings.Repeat("x", 20_000) + "\n  B: " + strings.Repeat("$A", 5_000) + "\n"
+	for i := range 40 {
+		text += fmt.Sprintf("  C%d: $A$A\n", i)
+	}
+	for i := range 50 {
+		text += fmt.Sprintf("j%d: {script: [echo $B, echo $C9]}\n", i)
+	}
+	w := parseGitLab(t, map[string]string{".gitlab-ci.yml": text})
+	for _, j := range w.Jobs {
+		size := 0
+		for _, kv := range j.Steps[0].Env {
+			size += len(kv)
+		}
+		if size > 200<<10 || j.Steps[0].Unresolved == "" || j.Steps[1].Unresolved == "" {
+			t.Fatalf("job %s: %d bytes of environment, %q, %q", j.ID, size, j.Steps[0].Unresolved, j.Steps[1].Unresolved)
+		}
+	}
+	w = parseGitLab(t, map[string]string{".gitlab-ci.yml": "variables: {'': a, 'A=B': c, LD_X: \"a\\0b\", GOOD: d}\na: {script: [make]}\n"})
+	want := []string{"GOOD=d", "CI=true", "CI_PROJECT_DIR=.", "GITLAB_CI=true"}
+	if d := cmp.Diff(want, w.Jobs[0].Steps[0].Env); d != "" {
+		t.Error(d)
+	}
+}

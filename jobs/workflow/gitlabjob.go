@@ -121,7 +121,7 @@ func (c *gitlabCI) expand(name string, room int) ([]Job, error) {
 	for i, combo := range combos {
 		vars := c.variables(l)
 		maps.Copy(vars, combo)
-		out = append(out, Job{ID: name, Name: shown[i], Optional: optional, Steps: commands(append(before[:len(before):len(before)], script...), vars, l.unknown)})
+		out = append(out, Job{ID: name, Name: shown[i], Optional: optional, Steps: c.commands(append(before[:len(before):len(before)], script...), vars, l.unknown)})
 	}
 	return out, nil
 }
@@ -280,10 +280,10 @@ const maxState = 4 << 10
 
 // commands are the steps of a job. GitLab runs all of them in one shell: what
 // only changes that shell's state goes before each later one.
-func commands(lines []string, vars map[string]string, unknown string) []Step {
-	env, lost := environment(vars)
+func (c *gitlabCI) commands(lines []string, vars map[string]string, unknown string) []Step {
+	env, lost := c.environment(vars)
 	var state []string
-	size := 0
+	told := 0
 	var out []Step
 	for i, line := range lines {
 		name, _, _ := strings.Cut(strings.TrimSpace(line), "\n")
@@ -291,10 +291,10 @@ func commands(lines []string, vars map[string]string, unknown string) []Step {
 		if v := firstUnknown(s.Run, lost, vars); v != "" && s.Unresolved == "" {
 			s.Unresolved = "the value of $" + v + " is known only to the CI"
 		}
-		if size <= maxState && onlyState(line) {
-			state, size = append(state, line), size+len(line)
+		if told <= maxState && onlyState(line) {
+			state, told = append(state, line), told+len(line)
 		}
-		if size > maxState && s.Unresolved == "" {
+		if told > maxState && s.Unresolved == "" {
 			s.Unresolved = "what the job's shell is told before it is too long"
 		}
 		out = append(out, s)
@@ -302,22 +302,30 @@ func commands(lines []string, vars map[string]string, unknown string) []Step {
 	return out
 }
 
+// The bounds of a job's environment, in bytes.
+const (
+	maxValue       = 32 << 10
+	maxEnvironment = 128 << 10
+	// maxEnvironments bounds those of all jobs of a file together.
+	maxEnvironments = 8 << 20
+)
+
+// variableName is what a shell can take for a variable's name.
+var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+
 // environment puts known values into each other; lost are the variables whose
-// value is not known here.
-func environment(vars map[string]string) (env []string, lost map[string]bool) {
+// value is not known here, or is more than is taken.
+func (c *gitlabCI) environment(vars map[string]string) (env []string, lost map[string]bool) {
 	lost = map[string]bool{}
+	left := min(maxEnvironment, maxEnvironments-c.environments)
+	defer func() { c.environments += size(env) }()
 	for _, name := range slices.Sorted(maps.Keys(vars)) {
-		v := os.Expand(vars[name], func(ref string) string {
-			if inner, ok := vars[ref]; ok && ref != name && !strings.Contains(inner, "$") {
-				return inner
-			}
-			if inner, ok := known[ref]; ok {
-				return inner
-			}
+		v, ok := expanded(name, vars)
+		if left -= len(name) + len(v); !ok || left < 0 || strings.ContainsRune(v, 0) {
 			lost[name] = true
-			return ""
-		})
-		if !lost[name] {
+			continue
+		}
+		if variableName.MatchString(name) {
 			env = append(env, name+"="+v)
 		}
 	}
@@ -325,6 +333,34 @@ func environment(vars map[string]string) (env []string, lost map[string]bool) {
 		env = append(env, name+"="+known[name])
 	}
 	return env, lost
+}
+
+func size(env []string) int {
+	n := 0
+	for _, kv := range env {
+		n += len(kv)
+	}
+	return n
+}
+
+// expanded is a variable's value with others put in, once.
+func expanded(name string, vars map[string]string) (value string, ok bool) {
+	if len(vars[name]) > maxValue {
+		return "", false
+	}
+	ok, total := true, 0
+	value = os.Expand(vars[name], func(ref string) string {
+		inner, found := vars[ref]
+		if !found || ref == name || strings.Contains(inner, "$") {
+			inner, found = known[ref]
+		}
+		if total += len(inner); !found || total > maxValue {
+			ok = false
+			return ""
+		}
+		return inner
+	})
+	return value, ok
 }
 
 // variable is a use of one in a shell command.

@@ -46,7 +46,7 @@ func inert(text string) string {
 			if line[0] == '/' {
 				b.WriteByte(' ')
 			}
-			b.WriteString(line)
+			b.WriteString(uncalled(line, "@\u200b")) // what is a fence here may have ended there
 			continue
 		}
 		rest := strings.TrimLeftFunc(line, blank)

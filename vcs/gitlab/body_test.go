@@ -97,7 +97,8 @@ func TestQuickActionsAreDisarmed(t *testing.T) {
 		"after a letter with marks": {"é@all", "é@<!-- -->all"},
 		"as entities":               {"&#64;all &#x40;all &commat;all @&#97;ll", "@<!-- -->all @<!-- -->all @<!-- -->all @<!-- -->&#97;ll"},
 		"somebody else":             {"@allison @all-hands @ada", "@allison @all-hands @ada"},
-		"in code":                   {"```\n@all\n```", "```\n@all\n```"},
+		"in code":                   {"```\n@all\n```", "```\n@\u200ball\n```"},
+		"after a list's code":       {"- a\n  ```\n  code\n@all please\n", "- a\n  ```\n  code\n@\u200ball please\n"},
 	}
 	for name, c := range cases {
 		got, found := strings.CutPrefix(sent(t, c.body), marker)

@@ -114,6 +114,23 @@ func (f *Forge) permission(ctx context.Context, repo vcs.RepoRef, actor vcs.Acto
 	return m.role(f.now()).Permission(), nil
 }
 
+// Account reads an account: what GitLab's payloads do not tell, whether it is a
+// bot's, a service account's included.
+func (f *Forge) Account(ctx context.Context, actor vcs.Actor) (vcs.Actor, error) {
+	doing := "reading the account of " + actor.Login
+	if actor.ID <= 0 || !validLogin(actor.Login) {
+		return vcs.Actor{}, fmt.Errorf("%s: %w: account %d %q", doing, vcs.ErrInvalid, actor.ID, actor.Login)
+	}
+	u, err := f.user(ctx, "users/"+strconv.FormatInt(actor.ID, 10))
+	if err != nil {
+		return vcs.Actor{}, f.mapError(doing, err)
+	}
+	if err := u.is(actor); err != nil {
+		return vcs.Actor{}, f.mapError(doing, err)
+	}
+	return u.actor()
+}
+
 // member reads a membership of a project or group.
 func (f *Forge) member(ctx context.Context, source string, id int64) (memberFacts, error) {
 	var m memberFacts

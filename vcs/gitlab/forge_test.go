@@ -507,3 +507,26 @@ func TestOnlyMembersReadAPrivateProject(t *testing.T) {
 		}
 	}
 }
+
+// TestAccount: whether an account is a bot's is told by it alone.
+func TestAccount(t *testing.T) {
+	for name, c := range map[string]struct {
+		answer string
+		kind   vcs.ActorKind
+		err    error
+	}{
+		"person":          {`{"id":2,"username":"ada","state":"active"}`, vcs.KindUser, nil},
+		"service account": {`{"id":2,"username":"ada","state":"active","bot":true}`, vcs.KindBot, nil},
+		"taken login":     {`{"id":2,"username":"eve","state":"active"}`, "", vcs.ErrConflict},
+		"gone":            {`404 {}`, "", vcs.ErrNotFound},
+		"away":            {`500 {}`, "", vcs.ErrUnavailable},
+	} {
+		f := newFake(t, map[string]string{"GET users/2": c.answer})
+		if got, err := f.forge(t).Account(t.Context(), vcs.Actor{ID: 2, Login: "ada"}); got.Kind != c.kind || !errors.Is(err, c.err) {
+			t.Errorf("%s: %+v, %v; want kind %q, %v", name, got, err, c.kind, c.err)
+		}
+	}
+	if _, err := newFake(t, nil).forge(t).Account(t.Context(), vcs.Actor{ID: 2, Login: "../x"}); !errors.Is(err, vcs.ErrInvalid) {
+		t.Errorf("a login that is none: %v", err)
+	}
+}

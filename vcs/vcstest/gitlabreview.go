@@ -109,13 +109,22 @@ func (t *gitlabThread) remark(a vcs.Actor, m Remark, rev *gitlabReview) (*gitlab
 
 // Discuss opens a discussion of a merge request that stands on no line.
 func (p *Project) Discuss(number int, login, body string) (vcs.Comment, error) {
+	return p.discuss(number, login, body, false)
+}
+
+// DiscussInternally is Discuss where only members of the project read.
+func (p *Project) DiscussInternally(number int, login, body string) (vcs.Comment, error) {
+	return p.discuss(number, login, body, true)
+}
+
+func (p *Project) discuss(number int, login, body string, internal bool) (vcs.Comment, error) {
 	p.srv.mu.Lock()
 	defer p.srv.mu.Unlock()
 	t, a, err := p.findFor(number, login)
 	if err != nil {
 		return vcs.Comment{}, err
 	}
-	return t.comment(t.say(t.start(false), a, body, false)), nil
+	return t.comment(t.say(t.start(false), a, body, internal)), nil
 }
 
 // Reviews are those of a merge request, with the discussions that each opened.

@@ -255,3 +255,55 @@ func TestRemarksLaterThanTheReview(t *testing.T) {
 		t.Errorf("the other thread has %d notes, want 2", n)
 	}
 }
+
+// TestInternalDiscussionInAReview: nor is an internal thread on a merge request
+// part of a review whose job everybody can read.
+func TestInternalDiscussionInAReview(t *testing.T) {
+	w, p := onGitLab(t, append(repair(), modeltest.Do(finish("x")), modeltest.Do(finish("x")))...)
+	number, _ := w.issue("Adding is wrong", "", "/agent fix")
+	w.awaitText(number, "Done and verified")
+	pr := w.pulls()[0]
+	secret, err := p.DiscussInternally(pr.Number, "maintainer", "the customer is Hopper & Sons")
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.awaitText(pr.Number, "not for everybody")
+	if _, err := p.SubmitReview("maintainer", pr.Number, vcs.ReviewCommented, "", vcstest.Remark{Path: "add.sh", Line: 1, Body: "say what it does"}); err != nil {
+		t.Fatal(err)
+	}
+	w.awaitText(pr.Number, "journal head")
+	if text := w.told(); strings.Contains(text, "Hopper") || !strings.Contains(text, "say what it does") {
+		t.Errorf("the model was told:\n%s", text)
+	}
+	for _, c := range w.ours(pr.Number) {
+		if !c.Internal && strings.Contains(c.Body, "Hopper") || c.ID == secret.ID {
+			t.Errorf("everybody is told: %s", c.Body)
+		}
+	}
+}
+
+// TestServiceAccountIsNoPerson: its name does not tell what it is, and GitLab's
+// events do not either (rule L2).
+func TestServiceAccountIsNoPerson(t *testing.T) {
+	w, p := onGitLab(t)
+	w.hub.(*vcstest.GitLab).CreateBot("renovate")
+	if err := p.SetPermission("renovate", vcs.PermissionWrite); err != nil {
+		t.Fatal(err)
+	}
+	issue, err := p.OpenIssue("maintainer", "Adding is wrong", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.Comment(issue.Number, "renovate", "/agent fix"); err != nil {
+		t.Fatal(err)
+	}
+	w.await("the decision", func() error {
+		if !strings.Contains(w.log.String(), "bot renovate is not named in policy.bots") {
+			return fmt.Errorf("none yet")
+		}
+		return nil
+	})
+	if c, r := w.ours(issue.Number), w.repo.Reactions(issue.Number); len(c)+len(r) != 0 {
+		t.Errorf("a bot got %+v, %+v", c, r)
+	}
+}
