@@ -3,6 +3,7 @@ package jobs
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"regexp"
 	"strings"
 	"time"
 
@@ -66,8 +67,13 @@ type Job struct {
 	CreatedAt time.Time `json:"created_at"`
 }
 
+// uploads is the address of an uploaded file in Markdown, which GitLab's events
+// have whole and its API does not.
+var uploads = regexp.MustCompile(`\]\((?:https?://[^)\s]*?)?/uploads/`)
+
 // TextHash names a thread's title and opening text, so that a later edit shows.
 func TextHash(title, body string) string {
-	sum := sha256.Sum256([]byte(title + "\x00" + strings.ReplaceAll(body, "\r\n", "\n")))
+	body = uploads.ReplaceAllString(strings.ReplaceAll(body, "\r\n", "\n"), "](/uploads/")
+	sum := sha256.Sum256([]byte(title + "\x00" + body))
 	return hex.EncodeToString(sum[:])
 }

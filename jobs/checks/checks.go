@@ -30,7 +30,7 @@ func Locate(w workflow.Workflow, ci vcs.CheckJob) (Failed, error) {
 		if !s.Conclusion.Red() {
 			continue
 		}
-		step, ok := matchStep(job, s.Name)
+		step, ok := matchStep(job, s.Name, namesakes(ci.Steps, s))
 		if !ok {
 			return Failed{Job: job}, fmt.Errorf("%s, job %q has no step that is shown as %q", w.Path, ci.Name, s.Name)
 		}
@@ -54,13 +54,29 @@ func matchJob(w workflow.Workflow, name string) (workflow.Job, bool) {
 	return workflow.Job{}, false
 }
 
-func matchStep(j workflow.Job, name string) (workflow.Step, bool) {
-	for _, s := range j.Steps {
-		if s.Name == name || strings.TrimSpace(s.Name) == strings.TrimSpace(name) {
-			return s, true
+// namesakes counts the steps of the same name before one.
+func namesakes(steps []vcs.CheckStep, of vcs.CheckStep) int {
+	n := 0
+	for _, s := range steps {
+		if s.Number < of.Number && strings.TrimSpace(s.Name) == strings.TrimSpace(of.Name) {
+			n++
 		}
 	}
-	return workflow.Step{}, false
+	return n
+}
+
+// matchStep is the step that is shown by a name, after so many others that are.
+func matchStep(j workflow.Job, name string, after int) (found workflow.Step, ok bool) {
+	for _, s := range j.Steps {
+		if strings.TrimSpace(s.Name) != strings.TrimSpace(name) {
+			continue
+		}
+		if found, ok = s, true; after == 0 {
+			break
+		}
+		after--
+	}
+	return found, ok
 }
 
 // MaxLog is how much of a log is read at most.

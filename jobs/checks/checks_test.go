@@ -72,7 +72,10 @@ const gitlabLog = "\x1b[0KRunning with gitlab-runner 17.5.0\n" +
 func TestExcerptOfGitLab(t *testing.T) {
 	failed := "\x1b[31;1mERROR: Job failed: exit code 1\n\x1b[0;m\n"
 	after := "section_start:1700000001:after_script\r\x1b[0KRunning after script...\n\x1b[32;1m$ echo bye\x1b[0;m\nbye\nsection_end:1700000002:after_script\r\x1b[0K"
-	for name, log := range map[string]string{"plain": gitlabLog + failed, "with after_script": gitlabLog + after + failed} {
+	for name, log := range map[string]string{
+		"plain": gitlabLog + failed, "with after_script": gitlabLog + after + failed,
+		"with options": gitlabLog + strings.Replace(after, "after_script\r", "after_script[collapsed=true]\r", 1) + failed,
+	} {
 		got := checks.Excerpt(log)
 		if !strings.HasPrefix(got, "\x1b[32;1m$ gofmt -l .") || !strings.Contains(got, "main.go\n") || !strings.HasSuffix(got, "exit code 1") || strings.Contains(got, "section_") || strings.Contains(got, "bye") {
 			t.Errorf("%s: got %q", name, got)
@@ -95,6 +98,24 @@ func FuzzExcerpt(f *testing.F) {
 			t.Errorf("%d bytes of %d", len(got), len(log))
 		}
 	})
+}
+
+// TestSameCommandTwice: of two steps of a name it is the one that failed.
+func TestSameCommandTwice(t *testing.T) {
+	w, err := workflow.ParseGitLab(workflow.GitLabPath, []byte("lint: {script: [cd a, make lint, cd ../b, make lint]}\n"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	good, red := vcs.ConclusionSuccess, vcs.ConclusionFailure
+	steps := []vcs.CheckStep{{Number: 1, Name: "cd a", Conclusion: good}, {Number: 2, Name: "make lint", Conclusion: good}, {Number: 3, Name: "cd ../b", Conclusion: good}, {Number: 4, Name: "make lint", Conclusion: red}}
+	got, err := checks.Locate(w, vcs.CheckJob{Name: "lint", Steps: steps})
+	if err != nil || got.Step.Run != "cd a\ncd ../b\nmake lint" {
+		t.Errorf("got %q, %v", got.Step.Run, err)
+	}
+	steps[1].Conclusion = red
+	if got, err = checks.Locate(w, vcs.CheckJob{Name: "lint", Steps: steps[:2]}); err != nil || got.Step.Run != "cd a\nmake lint" {
+		t.Errorf("got %q, %v", got.Step.Run, err)
+	}
 }
 
 func TestLocateInGitLab(t *testing.T) {

@@ -10,10 +10,14 @@ var stamp = regexp.MustCompile(`(?m)^\x{FEFF}?\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d
 
 // gitlabStamp is what newer GitLab runners put there: time, stream, and whether
 // the line goes on.
-var gitlabStamp = regexp.MustCompile(`(?m)^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+Z [0-9a-f]{2}[OE][+ ]`)
+var gitlabStamp = regexp.MustCompile(`(?m)^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+Z [0-9a-fA-F]{2}[OE]\+? ?`)
 
 // section is the mark around a part of a GitLab log.
 var section = regexp.MustCompile(`section_(?:start|end):\d+:[\w.-]+(?:\[[^\]]*\])?\r\x1b\[0K`)
+
+// afterScript begins the part of a GitLab log whose commands run whatever
+// happened.
+var afterScript = regexp.MustCompile(`(?m)(?:^|\x1b\[0K)(section_start:\d+:after_script(?:\[[^\]]*\])?\r)`)
 
 // echo begins the line by which a GitLab runner shows a command: bold green.
 const echo = "\x1b[32;1m$ "
@@ -41,12 +45,12 @@ func Excerpt(log string) string {
 // after_script does not count.
 func gitlabExcerpt(log string) string {
 	log = gitlabStamp.ReplaceAllString(log, "")
-	if after := strings.Index(log, ":after_script\r"); after >= 0 {
+	if at := afterScript.FindStringSubmatchIndex(log); at != nil {
 		failed := ""
-		if i := strings.LastIndex(log, "ERROR: Job failed"); i > after {
+		if i := strings.LastIndex(log, "ERROR: Job failed"); i > at[2] {
 			failed = log[i : i+lineEnd(log[i:])]
 		}
-		log = log[:strings.LastIndexByte(log[:after], '\n')+1] + failed
+		log = log[:at[2]] + failed
 	}
 	log = section.ReplaceAllString(log, "")
 	begin := strings.LastIndex(log, echo)

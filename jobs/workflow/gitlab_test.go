@@ -108,8 +108,15 @@ test:
 			[]string{"a", "  go vet $ALL = go vet $ALL", "  echo $WHO = echo $WHO (the value of $WHO is known only to the CI)", "  echo $CI_COMMIT_SHA = echo $CI_COMMIT_SHA (the value of $CI_COMMIT_SHA is known only to the CI)", "  cd $CI_PROJECT_DIR = cd $CI_PROJECT_DIR"}},
 		"no defaults":     {map[string]string{".gitlab-ci.yml": "default: {before_script: [make env]}\na: {inherit: {default: false}, script: [make a]}\n"}, []string{"a", "  make a = make a"}},
 		"child pipelines": {map[string]string{".gitlab-ci.yml": "child: {trigger: {include: child.yml}}\na: {script: [make a]}\n"}, []string{"a", "  make a = make a"}},
-		"header":          {map[string]string{".gitlab-ci.yml": "spec: {inputs: {x: {}}}\n---\na: {script: [make a]}\n"}, []string{"a", "  make a = make a"}},
-		"empty":           {map[string]string{".gitlab-ci.yml": ""}, nil},
+		"a change of directory among other things": {map[string]string{".gitlab-ci.yml": "a: {script: ['cd web && npm ci', npm run lint]}\nb: {script: ['. ./env.sh', make b]}\n"},
+			[]string{
+				"a", "  cd web && npm ci = cd web && npm ci", "  npm run lint = npm run lint (an earlier command of the job may have changed its directory or environment)",
+				"b", "  . ./env.sh = . ./env.sh", "  make b = make b (an earlier command of the job may have changed its directory or environment)",
+			}},
+		"the project's directory after a change of it": {map[string]string{".gitlab-ci.yml": "a: {script: [cd sub, $CI_PROJECT_DIR/tool]}\n"},
+			[]string{"a", "  cd sub = cd sub", "  $CI_PROJECT_DIR/tool = CI_PROJECT_DIR=$PWD; cd sub; $CI_PROJECT_DIR/tool"}},
+		"header": {map[string]string{".gitlab-ci.yml": "spec: {inputs: {x: {}}}\n---\na: {script: [make a]}\n"}, []string{"a", "  make a = make a"}},
+		"empty":  {map[string]string{".gitlab-ci.yml": ""}, nil},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -130,8 +137,10 @@ func TestGitLabEnvironmentAndShell(t *testing.T) {
 }
 
 func TestGitLabOptionalJobs(t *testing.T) {
-	w := parseGitLab(t, map[string]string{".gitlab-ci.yml": "a: {script: [x], allow_failure: true}\nb: {script: [x], when: manual}\nc: {script: [x], allow_failure: {exit_codes: 3}}\nd: {script: [x], allow_failure: false}\n"})
-	for i, want := range []bool{true, true, true, false} {
+	w := parseGitLab(t, map[string]string{".gitlab-ci.yml": "a: {script: [x], allow_failure: true}\nb: {script: [x], when: manual}\nc: {script: [x], allow_failure: {exit_codes: 3}}\nd: {script: [x], allow_failure: false}\n" +
+		"e: {script: [x], rules: [{when: manual, allow_failure: true}]}\nf: {script: [x], rules: [{if: '$CI_PIPELINE_SOURCE == \"schedule\"'}, {if: $CI_COMMIT_TAG}, {when: never}]}\n" +
+		"g: {script: [x], rules: [{if: $CI_COMMIT_TAG, when: never}, {if: $CI_COMMIT_BRANCH}]}\nh: {script: [x], only: [schedules, tags]}\ni: {script: [x], only: tags}\nj: {script: [x], only: [main, tags]}\nk: {script: [x], rules: [{changes: ['**/*.go']}]}\n"})
+	for i, want := range []bool{true, true, true, false, true, true, false, true, true, false, false} {
 		if got := w.Jobs[i].Optional; got != want {
 			t.Errorf("job %s: optional %v, want %v", w.Jobs[i].ID, got, want)
 		}

@@ -116,7 +116,7 @@ func (c *gitlabCI) expand(name string, room int) ([]Job, error) {
 	if len(combos)*(len(before)+len(script)) > room {
 		return nil, fmt.Errorf("the file has more than %d commands in all copies", maxExpanded)
 	}
-	optional := l.text("when") == "manual" || l.get("allow_failure") != nil && l.text("allow_failure") != "false"
+	optional := l.optional()
 	var out []Job
 	for i, combo := range combos {
 		vars := c.variables(l)
@@ -125,6 +125,39 @@ func (c *gitlabCI) expand(name string, room int) ([]Job, error) {
 	}
 	return out, nil
 }
+
+// optional reports a job that may fail, that somebody starts by hand, or that no
+// change is judged by.
+func (l layers) optional() bool {
+	if l.text("when") == "manual" || l.get("allow_failure") != nil && l.text("allow_failure") != "false" {
+		return true
+	}
+	if rules := l.get("rules"); rules != nil {
+		return !slices.ContainsFunc(rules.Content, judges)
+	}
+	only := texts(l.get("only"))
+	return len(only) > 0 && !slices.ContainsFunc(only, func(ref string) bool { return !slices.Contains(notChanges, ref) })
+}
+
+// notChanges are the refs and sources of pipelines that judge no change.
+var notChanges = []string{"schedules", "tags", "triggers", "api", "web", "pipelines", "chat", "external"}
+
+// judges reports a rule by which a job judges a change and must not fail.
+func judges(rule *yaml.Node) bool {
+	for _, key := range []string{"when", "allow_failure"} {
+		if n := deref(value(rule, key)); n != nil && (n.Value == "manual" || n.Value == "never" || n.Value == "true") {
+			return false
+		}
+	}
+	cond := deref(value(rule, "if"))
+	if cond == nil {
+		return true
+	}
+	return !otherSource.MatchString(cond.Value)
+}
+
+// otherSource is a condition for pipelines that judge no change.
+var otherSource = regexp.MustCompile(`^\s*(?:\$CI_PIPELINE_SOURCE\s*==\s*["'](?:schedule|web|trigger|api|pipeline|chat)["']|\$CI_COMMIT_TAG\b(?:\s*=~.*)?)\s*$`)
 
 // script is the list of a job's commands; before_script may come from the
 // defaults.
@@ -275,6 +308,10 @@ func parallel(name string, n *yaml.Node) (shown []string, combos []map[string]st
 // known are the predefined variables whose value is the same here.
 var known = map[string]string{"CI": "true", "GITLAB_CI": "true", "CI_PROJECT_DIR": "."}
 
+// changesShell is a command among others in a line after which the shell is
+// another for the lines after it.
+var changesShell = regexp.MustCompile(`(?m)(?:^|[;&|({]\s*|\bthen\s+|\bdo\s+)\s*(?:cd|pushd|popd|export|source|\.|eval|nvm|set|unset)\s`)
+
 // maxState bounds what is put before a command, in bytes.
 const maxState = 4 << 10
 
@@ -283,7 +320,7 @@ const maxState = 4 << 10
 func (c *gitlabCI) commands(lines []string, vars map[string]string, unknown string) []Step {
 	env, lost := c.environment(vars)
 	var state []string
-	told := 0
+	told, unclear := 0, false
 	var out []Step
 	for i, line := range lines {
 		name, _, _ := strings.Cut(strings.TrimSpace(line), "\n")
@@ -291,7 +328,16 @@ func (c *gitlabCI) commands(lines []string, vars map[string]string, unknown stri
 		if v := firstUnknown(s.Run, lost, vars); v != "" && s.Unresolved == "" {
 			s.Unresolved = "the value of $" + v + " is known only to the CI"
 		}
-		if told <= maxState && onlyState(line) {
+		if unclear && s.Unresolved == "" {
+			s.Unresolved = "an earlier command of the job may have changed its directory or environment"
+		}
+		if len(state) > 0 && strings.Contains(line, "CI_PROJECT_DIR") {
+			s.Run = "CI_PROJECT_DIR=$PWD\n" + s.Run
+		}
+		switch {
+		case !onlyState(line):
+			unclear = unclear || changesShell.MatchString(line)
+		case told <= maxState:
 			state, told = append(state, line), told+len(line)
 		}
 		if told > maxState && s.Unresolved == "" {

@@ -71,8 +71,9 @@ func (s *Store) newWay(remote vcs.Remote, key string) (way, error) {
 	return w, nil
 }
 
-// trust adds certificates to the system's. A git process gets them as a file,
-// beside the directory of the system's that it looks into anyway.
+// trust adds certificates to the system's. A git process gets them as a file; a
+// git whose TLS library looks into no directory of the system's besides trusts
+// these alone, which is enough for the one host that they are for.
 func (s *Store) trust(pem []byte, key string) (*x509.CertPool, string, error) {
 	pool, err := x509.SystemCertPool()
 	if err != nil {

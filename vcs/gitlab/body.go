@@ -5,6 +5,7 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/greenwright/greenwright/vcs"
 	"github.com/greenwright/greenwright/vcs/markdown"
 )
 
@@ -90,16 +91,10 @@ func uncalled(text, at string) string {
 	}
 }
 
-// drafted are the marks of a draft, the one of older GitLabs included.
-var drafted = regexp.MustCompile(`^(?i:\s*(?:\[(?:draft|wip)\]|\(draft\)|(?:draft|wip):|draft\s-\s))+\s*`)
-
-// undraft is a title without the marks of a draft.
-func undraft(title string) string { return drafted.ReplaceAllString(title, "") }
-
 // titleOf is a title as it is posted: the draft's mark belongs to it, and
 // nothing but the wish decides of it.
 func titleOf(title string, draft bool) string {
-	title = undraft(uncalled(strings.ToValidUTF8(strings.ReplaceAll(title, "\x00", ""), "\uFFFD"), "@ "))
+	title = vcs.Undrafted(uncalled(strings.ToValidUTF8(strings.ReplaceAll(title, "\x00", ""), "\uFFFD"), "@ "))
 	if !draft {
 		return markdown.CutTitle(title, maxTitle)
 	}

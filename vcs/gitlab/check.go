@@ -95,7 +95,7 @@ func (f *Forge) jobChecks(ctx context.Context, repo vcs.RepoRef, on subject) (ou
 		}
 		for _, j := range jobs {
 			ids[j.ID] = true
-			if seen[p.Source] {
+			if seen[p.Source+" "+p.Ref] {
 				continue
 			}
 			k, err := on.check(j.ID, j.Name, ciApp, j.Ref, j.WebURL, outcome{j.Status, j.FailureReason, j.AllowFailure})
@@ -104,7 +104,7 @@ func (f *Forge) jobChecks(ctx context.Context, repo vcs.RepoRef, on subject) (ou
 			}
 			out = append(out, k)
 		}
-		seen[p.Source] = true
+		seen[p.Source+" "+p.Ref] = true
 	}
 	return out, ids, nil
 }

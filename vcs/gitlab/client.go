@@ -150,10 +150,14 @@ func cloneQuery(q url.Values) url.Values {
 	return out
 }
 
-// collect is a whole listing, of at most maxPages.
+// collect is a whole listing; one of more than maxPages is an error, for what is
+// not in a part of it may well be there.
 func collect[T any](ctx context.Context, f *Forge, path string, q url.Values) ([]T, error) {
 	var all []T
-	_, err := list(ctx, f, path, q, maxPages, func(got []T) bool { all = append(all, got...); return false })
+	more, err := list(ctx, f, path, q, maxPages, func(got []T) bool { all = append(all, got...); return false })
+	if err == nil && more {
+		err = fmt.Errorf("%w: %s has more than %d pages", vcs.ErrUnsupported, path, maxPages)
+	}
 	return all, err
 }
 

@@ -159,7 +159,7 @@ func (i threadFacts) issue(t vcs.Thread) (vcs.Issue, error) {
 	}
 	title := i.Title
 	if t.PullRequest {
-		title = undraft(title)
+		title = vcs.Undrafted(title)
 	}
 	return vcs.Issue{
 		Thread: t, Title: title, Body: i.Description, Author: author, Open: i.State == opened,

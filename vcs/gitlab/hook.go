@@ -100,6 +100,18 @@ func hookRole(s Scope) Role {
 	return RoleMaintainer
 }
 
+// At reports whether the hook is one to an address: the host's case does not
+// matter, nor a slash at the end.
+func (h Hook) At(address string) bool {
+	a, errA := url.Parse(strings.TrimSuffix(h.URL, "/"))
+	b, errB := url.Parse(strings.TrimSuffix(address, "/"))
+	if errA != nil || errB != nil {
+		return h.URL == address
+	}
+	a.Host, b.Host = strings.ToLower(a.Host), strings.ToLower(b.Host)
+	return a.String() == b.String()
+}
+
 // PutHook creates the hook with the URL, or makes the one that is there as the
 // spec says, its token included, which GitLab does not show.
 func (f *Forge) PutHook(ctx context.Context, s Scope, spec HookSpec) (h Hook, created bool, err error) {
@@ -116,7 +128,7 @@ func (f *Forge) PutHook(ctx context.Context, s Scope, spec HookSpec) (h Hook, cr
 	}
 	method, place := http.MethodPost, "/hooks"
 	for _, k := range known {
-		if strings.TrimSuffix(k.URL, "/") == strings.TrimSuffix(spec.URL, "/") {
+		if k.At(spec.URL) {
 			method, place = http.MethodPut, hookPath("", k.ID)
 			break
 		}

@@ -44,14 +44,23 @@ func (r PushRules) refuse(push vcs.Push) string {
 		return "a push rule wants commits with Signed-off-by"
 	case push.New && !matches(r.BranchName, push.Branch, true):
 		return fmt.Sprintf("a push rule wants branch names that match %q", r.BranchName)
-	case !matches(r.CommitMessage, push.Message, true):
+	case !matches(lines(r.CommitMessage), push.Message, true):
 		return fmt.Sprintf("a push rule wants commit messages that match %q", r.CommitMessage)
-	case matches(r.CommitMessageDeny, push.Message, false):
+	case matches(lines(r.CommitMessageDeny), push.Message, false):
 		return fmt.Sprintf("a push rule wants no commit message that matches %q", r.CommitMessageDeny)
 	case !matches(r.AuthorEmail, push.AuthorEmail, true):
 		return fmt.Sprintf("a push rule wants authors' addresses that match %q", r.AuthorEmail)
 	}
 	return ""
+}
+
+// lines is a rule about messages as GitLab reads it: its anchors are those of
+// lines (docs.gitlab.com/user/project/repository/push_rules).
+func lines(rule string) string {
+	if rule == "" {
+		return ""
+	}
+	return "(?m)" + rule
 }
 
 // matches reports whether text matches a rule's expression, unset where there is

@@ -18,18 +18,20 @@ func TestPushThatWouldBeRefused(t *testing.T) {
 		change        func(*vcs.Push)
 		want          string // empty: nothing speaks against it
 	}{
-		"no rules":               {open, "null", nil, ""},
-		"protected":              {`{"protected":true,"can_push":false}`, "null", nil, "is protected"},
-		"a reader":               {`{"protected":false,"can_push":false}`, "null", nil, "role Developer"},
-		"branch name":            {open, `{"branch_name_regex":"^feature/"}`, nil, `branch names that match "^feature/"`},
-		"branch that is there":   {open, `{"branch_name_regex":"^feature/"}`, func(p *vcs.Push) { p.New = false }, ""},
-		"message":                {open, `{"commit_message_regex":"JIRA-[0-9]+"}`, nil, "commit messages that match"},
-		"message that fits":      {open, `{"commit_message_regex":"Fix"}`, nil, ""},
-		"message that is denied": {open, `{"commit_message_negative_regex":"thing"}`, nil, "no commit message that matches"},
-		"author":                 {open, `{"author_email_regex":"@acme.com$"}`, nil, "authors' addresses"},
-		"signatures":             {open, `{"reject_unsigned_commits":true}`, nil, "signed commits"},
-		"sign-off":               {open, `{"reject_non_dco_commits":true}`, nil, "Signed-off-by"},
-		"no expression":          {open, `{"branch_name_regex":"(","commit_message_negative_regex":"("}`, nil, ""},
+		"no rules":                {open, "null", nil, ""},
+		"protected":               {`{"protected":true,"can_push":false}`, "null", nil, "is protected"},
+		"a reader":                {`{"protected":false,"can_push":false}`, "null", nil, "role Developer"},
+		"branch name":             {open, `{"branch_name_regex":"^feature/"}`, nil, `branch names that match "^feature/"`},
+		"branch that is there":    {open, `{"branch_name_regex":"^feature/"}`, func(p *vcs.Push) { p.New = false }, ""},
+		"message":                 {open, `{"commit_message_regex":"JIRA-[0-9]+"}`, nil, "commit messages that match"},
+		"message whose line fits": {open, `{"commit_message_regex":"^Fix: .+$"}`, nil, ""},
+		"line that is denied":     {open, `{"commit_message_negative_regex":"^Greenwright-Run: x$"}`, nil, "no commit message that matches"},
+		"message that fits":       {open, `{"commit_message_regex":"Fix"}`, nil, ""},
+		"message that is denied":  {open, `{"commit_message_negative_regex":"thing"}`, nil, "no commit message that matches"},
+		"author":                  {open, `{"author_email_regex":"@acme.com$"}`, nil, "authors' addresses"},
+		"signatures":              {open, `{"reject_unsigned_commits":true}`, nil, "signed commits"},
+		"sign-off":                {open, `{"reject_non_dco_commits":true}`, nil, "Signed-off-by"},
+		"no expression":           {open, `{"branch_name_regex":"(","commit_message_negative_regex":"("}`, nil, ""},
 	}
 	for name, c := range cases {
 		f := newFake(t, map[string]string{projectPath + "/repository/branches/greenwright%2F1-fix": c.branch, rules: c.rules, projectPath + "/members/all/9": `{"id":9,"state":"active","access_level":40}`})

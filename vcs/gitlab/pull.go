@@ -49,7 +49,7 @@ func (f *Forge) pullOf(ctx context.Context, t vcs.Thread, m *gl.MergeRequest) (v
 	}
 	t.PullRequest = true
 	return vcs.PullRequest{
-		Thread: t, Title: undraft(m.Title), Body: m.Description, Author: author,
+		Thread: t, Title: vcs.Undrafted(m.Title), Body: m.Description, Author: author,
 		// One in the state "locked" is being merged at this moment.
 		Open: m.State == opened, Merged: m.State == "merged" || m.MergedAt != nil, Draft: m.Draft || m.WorkInProgress,
 		Head: head, Base: base, MaintainerCanModify: m.AllowCollaboration, URL: m.WebURL,

@@ -41,9 +41,6 @@ func (c converter) pipeline() error {
 		ID: w.ID, Name: "pipeline", App: app, HeadSHA: w.SHA, HeadBranch: branchOf(w.Ref), Completed: true,
 		Conclusion: conclusion(w.Status, ""), URL: w.URL,
 	}
-	if k.Conclusion.Red() && forgiven(c.wire.Builds) {
-		k.Conclusion = vcs.ConclusionNeutral
-	}
 	if k.URL == "" {
 		k.URL = c.page("pipelines", w.ID)
 	}
@@ -67,21 +64,6 @@ func (c converter) ofMergeRequest(k *vcs.Check, m *mergeRequest) {
 	if m.State == "" || open(m.State) {
 		k.PullRequests = []int{m.IID}
 	}
-}
-
-// forgiven reports a failure of jobs that may fail only. Without a failed job
-// something else failed: a downstream pipeline, or the configuration.
-func forgiven(builds []build) bool {
-	failed := 0
-	for _, b := range builds {
-		if b.Status != "failed" {
-			continue
-		}
-		if failed++; !b.AllowFailure {
-			return false
-		}
-	}
-	return failed > 0
 }
 
 // branchOf is the branch that a ref names. That of a merge request's pipeline,

@@ -128,14 +128,14 @@ func (c converter) pull(w *mergeRequest) error {
 	if err := vcs.ValidateBranch(w.TargetBranch); err != nil {
 		return fmt.Errorf("target: %w", err)
 	}
-	e := c.event
+	e, title := c.event, vcs.Undrafted(w.Title)
 	e.PullRequest = &vcs.PullRequest{
-		Thread: e.Thread, Title: w.Title, Body: w.Description, Author: c.account(w.AuthorID),
+		Thread: e.Thread, Title: title, Body: w.Description, Author: c.account(w.AuthorID),
 		Open: open(w.State), Merged: w.State == "merged", Draft: w.Draft || w.WorkInProgress,
 		Head: head, Base: vcs.Branch{Repo: e.Repo.RepoRef, Name: w.TargetBranch}, URL: w.URL,
 	}
 	e.Issue = &vcs.Issue{
-		Thread: e.Thread, Title: w.Title, Body: w.Description, Author: e.PullRequest.Author, Open: e.PullRequest.Open,
+		Thread: e.Thread, Title: title, Body: w.Description, Author: e.PullRequest.Author, Open: e.PullRequest.Open,
 		Locked: w.Locked, Labels: titles(w.Labels, c.wire.Labels), CreatedAt: w.CreatedAt.Time, URL: w.URL,
 	}
 	return nil

@@ -136,7 +136,7 @@ func TestWhatComesOfAPayload(t *testing.T) {
 		"pipeline.failed":                     "check failure on greenwright/7-guard of unknown",
 		"pipeline.failed.merge_request":       "check failure on greenwright/7-guard of [8]",
 		"pipeline.failed.before_13":           "check failure on greenwright/7-guard of [8]",
-		"pipeline.failed.forgiven":            "check neutral on greenwright/7-guard of unknown",
+		"pipeline.failed.forgiven":            "check failure on greenwright/7-guard of unknown",
 		"pipeline.failed.bridge":              "check failure on greenwright/7-guard of unknown",
 		"pipeline.failed.fork":                "check failure on patch-1 of unknown",
 		"pipeline.success.no_user":            "check success on greenwright/7-guard of unknown",

@@ -26,9 +26,6 @@ type payload struct {
 	Issue        *issue        `json:"issue"`
 	MergeRequest *mergeRequest `json:"merge_request"`
 
-	// Of a pipeline.
-	Builds []build `json:"builds"`
-
 	// Of a push, and Ref of a job too.
 	Ref      string `json:"ref"`
 	After    string `json:"after"`
@@ -144,12 +141,6 @@ type pipeline struct {
 	Status     string `json:"status"`
 	FinishedAt moment `json:"finished_at"`
 	URL        string `json:"url"`
-}
-
-// build is a job of a pipeline.
-type build struct {
-	Status       string `json:"status"`
-	AllowFailure bool   `json:"allow_failure"`
 }
 
 // changes are what an update changed.

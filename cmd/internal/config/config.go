@@ -85,8 +85,9 @@ type GitLab struct {
 	TokenFile string `yaml:"token_file" env:"TOKEN_FILE"`
 	// CAFile holds certificates (PEM) to trust besides the system's.
 	CAFile string `yaml:"ca_file" env:"CA_FILE"`
-	// Proxy is the HTTP proxy on the way there; empty is the environment's.
-	Proxy string `yaml:"proxy" env:"PROXY"`
+	// Proxy is the HTTP proxy on the way there; empty is the environment's. It
+	// may hold a credential.
+	Proxy vcs.Secret `yaml:"proxy" env:"PROXY"`
 	// Webhooks are the hooks that are believed, several while a secret is
 	// replaced.
 	Webhooks []GitLabWebhook `yaml:"webhooks"`

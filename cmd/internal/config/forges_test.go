@@ -2,6 +2,7 @@ package config_test
 
 import (
 	"encoding/pem"
+	"errors"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
@@ -42,7 +43,7 @@ forges:
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := c.ValidateServe(); err != nil {
+	if err := errors.Join(c.ValidateServe(), c.Validate()); err != nil {
 		t.Error(err)
 	}
 	g := c.Forges.GitLab

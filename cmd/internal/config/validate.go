@@ -205,11 +205,11 @@ func (c Config) validateForges(f *faults) {
 	if g == nil {
 		return
 	}
-	if g.Proxy != "" && !isHTTP(g.Proxy) {
+	if g.Proxy != "" && !isHTTP(g.Proxy.Reveal()) {
 		f.add("forges.gitlab.proxy: want http://host:port or https://host:port")
 	}
 	for i, h := range g.Webhooks {
-		if h.SecretFile == "" && h.SigningKeyFile == "" {
+		if h.SecretFile == "" && h.SigningKeyFile == "" && h.Secret == "" && h.SigningKey == "" {
 			f.add("forges.gitlab.webhooks[%d]: want secret_file or signing_key_file", i)
 		}
 		for _, p := range h.Projects {

@@ -119,7 +119,7 @@ func checkHooks(ctx context.Context, forge *gitlab.Forge, scope gitlab.Scope, pu
 // known, one with its path.
 func leadsHere(address, public string) bool {
 	if want, err := hookURL("", public); err == nil {
-		return sameAddress(address, want)
+		return gitlab.Hook{URL: address}.At(want)
 	}
 	u, err := url.Parse(address)
 	return err == nil && strings.HasSuffix(strings.TrimSuffix(u.Path, "/"), hookPlace)

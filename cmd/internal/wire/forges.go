@@ -55,7 +55,7 @@ func gitHub(cfg config.GitHub) (*github.Forge, error) {
 
 // gitLab makes the driver of a configured GitLab.
 func gitLab(cfg config.GitLab) (*gitlab.Forge, error) {
-	return gitlab.New(gitlab.Config{BaseURL: cfg.BaseURL, Token: cfg.Token, RootCAs: cfg.CA, Proxy: vcs.Secret(cfg.Proxy)})
+	return gitlab.New(gitlab.Config{BaseURL: cfg.BaseURL, Token: cfg.Token, RootCAs: cfg.CA, Proxy: cfg.Proxy})
 }
 
 // parserOf reads the deliveries of a configured forge.

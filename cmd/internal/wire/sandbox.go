@@ -169,7 +169,7 @@ func secrets(cfg config.Config, log *slog.Logger) []redact.Secret {
 		}
 	}
 	if g := cfg.Forges.GitLab; g != nil {
-		all = append(all, redact.Secret{Name: "forge token", Value: g.Token.Reveal()}, redact.Secret{Name: "proxy password", Value: password(g.Proxy)})
+		all = append(all, redact.Secret{Name: "forge token", Value: g.Token.Reveal()}, redact.Secret{Name: "proxy password", Value: password(g.Proxy.Reveal())})
 		for _, h := range g.Webhooks {
 			all = append(all, redact.Secret{Name: "webhook secret", Value: h.Secret.Reveal()}, redact.Secret{Name: "webhook key", Value: h.SigningKey.Reveal()})
 		}

@@ -230,15 +230,11 @@ func hookAt(ctx context.Context, forge *gitlab.Forge, scope gitlab.Scope, addres
 	if err != nil {
 		return nil, err
 	}
-	i := slices.IndexFunc(all, func(h gitlab.Hook) bool { return sameAddress(h.URL, address) })
+	i := slices.IndexFunc(all, func(h gitlab.Hook) bool { return h.At(address) })
 	if i < 0 {
 		return nil, nil
 	}
 	return &all[i], nil
-}
-
-func sameAddress(a, b string) bool {
-	return strings.EqualFold(strings.TrimSuffix(a, "/"), strings.TrimSuffix(b, "/"))
 }
 
 // deed is what is done about a hook, before it is done.
