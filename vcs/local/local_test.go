@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/greenwright/greenwright/vcs"
 	"github.com/greenwright/greenwright/vcs/local"
+	"github.com/greenwright/greenwright/vcs/vcstest"
 )
 
 func git(t *testing.T, dir string, args ...string) {
@@ -114,6 +116,28 @@ func TestSameNameOtherPathIsAnotherRepository(t *testing.T) {
 	}
 	if _, err := a.Repo(context.Background(), b.Ref()); !errors.Is(err, vcs.ErrNotFound) {
 		t.Errorf("another repository's ref: %v", err)
+	}
+}
+
+// TestConformance: what of the seam's contract applies where there is one
+// thread, one account, and nobody who reviews.
+func TestConformance(t *testing.T) {
+	applies := []string{"self", "repository", "canceled", "sticky comment", "long comment"}
+	ran := 0
+	for _, c := range vcstest.ForgeCases() {
+		if !slices.Contains(applies, c.Name) {
+			continue
+		}
+		ran++
+		t.Run(c.Name, func(t *testing.T) {
+			f := open(t, repository(t, "p"))
+			c.Run(t, vcstest.World{
+				Forge: f, Repo: f.Ref(), Issue: vcs.Issue{Thread: f.Thread()}, Seen: func(vcs.Thread) []vcs.Comment { return f.Comments() },
+			})
+		})
+	}
+	if ran != len(applies) {
+		t.Errorf("%d cases of the suite were found, want %d", ran, len(applies))
 	}
 }
 
