@@ -49,16 +49,39 @@ type Config struct {
 	// Proxy is the URL of the HTTP proxy; empty is the environment's. It may
 	// hold a credential.
 	Proxy vcs.Secret
+	// MergeRequests says how merge requests are opened.
+	MergeRequests MergeRequests
 	// WriteSpacing is the pause between two writes; 0 is 1 s on gitlab.com and
 	// none elsewhere.
 	WriteSpacing time.Duration
+}
+
+// MergeRequests are the options of merge requests that are opened.
+type MergeRequests struct {
+	// Labels are put on each; those that are not there are made by GitLab.
+	Labels []string
+	// Squash asks for the commits to be squashed when it is merged; the project's
+	// settings may say otherwise.
+	Squash bool
+	// KeepBranch keeps the source branch when it is merged.
+	KeepBranch bool
+}
+
+// validate refuses labels that GitLab would read as several, or as none.
+func (m MergeRequests) validate() error {
+	for _, l := range m.Labels {
+		if strings.TrimSpace(l) == "" || strings.ContainsAny(l, ",\n") {
+			return fmt.Errorf("%w: gitlab: label %q: want one without a comma", vcs.ErrInvalid, l)
+		}
+	}
+	return nil
 }
 
 // Validate names every fault; its error wraps vcs.ErrInvalid.
 func (c Config) Validate() error {
 	_, at := c.urls()
 	_, tr := c.Transport()
-	faults := []error{at, tr, c.validateToken()}
+	faults := []error{at, tr, c.validateToken(), c.MergeRequests.validate()}
 	if c.WriteSpacing < 0 {
 		faults = append(faults, fmt.Errorf("%w: gitlab: negative write spacing", vcs.ErrInvalid))
 	}

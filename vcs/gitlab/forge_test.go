@@ -19,6 +19,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/greenwright/greenwright/vcs"
+	"github.com/greenwright/greenwright/vcs/gitlab"
 )
 
 const (
@@ -381,6 +382,23 @@ func TestOpenMergeRequest(t *testing.T) {
 		want := `POST projects/81/merge_requests {"title":"Draft: Guard","description":"Because.\n\\/merge","source_branch":"guard","target_branch":"main","remove_source_branch":true}`
 		if f.asked(want) != 1 {
 			t.Errorf("asked %q", f.seen)
+		}
+	})
+	t.Run("with options", func(t *testing.T) {
+		f := newFake(t, branches)
+		forge, err := gitlab.New(gitlab.Config{BaseURL: f.URL, Token: "glpat-x", MergeRequests: gitlab.MergeRequests{Labels: []string{"bot", "needs review"}, Squash: true, KeepBranch: true}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := forge.OpenPullRequest(t.Context(), ask); err != nil {
+			t.Error(err)
+		}
+		want := `POST projects/81/merge_requests {"title":"Draft: Guard","description":"Because.\n\\/merge","source_branch":"guard","target_branch":"main","labels":"bot,needs review","remove_source_branch":false,"squash":true}`
+		if f.asked(want) != 1 {
+			t.Errorf("asked %q", f.seen)
+		}
+		if _, err := gitlab.New(gitlab.Config{BaseURL: f.URL, Token: "glpat-x", MergeRequests: gitlab.MergeRequests{Labels: []string{"a,b"}}}); !errors.Is(err, vcs.ErrInvalid) {
+			t.Errorf("a label with a comma: %v", err)
 		}
 	})
 	t.Run("there already, beside a fork's", func(t *testing.T) {

@@ -144,8 +144,7 @@ func (f *Forge) tip(ctx context.Context, repo vcs.RepoRef, name string) (string,
 }
 
 // OpenPullRequest returns the open merge request of the head and base, or opens
-// one. Its branch goes when it is merged; whether its commits are squashed is
-// the project's to say.
+// one as Config.MergeRequests says.
 func (f *Forge) OpenPullRequest(ctx context.Context, n vcs.NewPullRequest) (vcs.PullRequest, error) {
 	if err := validate(n.Repo); err != nil {
 		return vcs.PullRequest{}, err
@@ -192,11 +191,19 @@ func (f *Forge) createMerge(ctx context.Context, n vcs.NewPullRequest) (*gl.Merg
 	} else if err != nil {
 		return nil, err
 	}
-	m := new(gl.MergeRequest)
-	err := f.write(ctx, n.Repo, http.MethodPost, "/merge_requests", gl.CreateMergeRequestOptions{
+	how := f.cfg.MergeRequests
+	ask := gl.CreateMergeRequestOptions{
 		SourceBranch: &n.Head, TargetBranch: &n.Base, Title: gl.Ptr(titleOf(n.Title, n.Draft)),
-		Description: gl.Ptr(body(n.Body, maxBody)), RemoveSourceBranch: gl.Ptr(true),
-	}, m)
+		Description: gl.Ptr(body(n.Body, maxBody)), RemoveSourceBranch: gl.Ptr(!how.KeepBranch),
+	}
+	if len(how.Labels) > 0 {
+		ask.Labels = gl.Ptr(gl.LabelOptions(how.Labels))
+	}
+	if how.Squash {
+		ask.Squash = gl.Ptr(true)
+	}
+	m := new(gl.MergeRequest)
+	err := f.write(ctx, n.Repo, http.MethodPost, "/merge_requests", ask, m)
 	if !hasStatus(err, http.StatusConflict) {
 		return m, err
 	}

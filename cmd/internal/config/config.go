@@ -88,6 +88,8 @@ type GitLab struct {
 	// Proxy is the HTTP proxy on the way there; empty is the environment's. It
 	// may hold a credential.
 	Proxy vcs.Secret `yaml:"proxy" env:"PROXY"`
+	// MergeRequests says how merge requests are opened.
+	MergeRequests GitLabMergeRequests `yaml:"merge_requests"`
 	// Webhooks are the hooks that are believed, several while a secret is
 	// replaced.
 	Webhooks []GitLabWebhook `yaml:"webhooks"`
@@ -99,6 +101,13 @@ type GitLab struct {
 
 	// CA is what CAFile holds, once loaded.
 	CA []byte `yaml:"-" env:"-"`
+}
+
+// GitLabMergeRequests are the options of merge requests that are opened.
+type GitLabMergeRequests struct {
+	Labels     []string `yaml:"labels"`
+	Squash     bool     `yaml:"squash"`
+	KeepBranch bool     `yaml:"keep_branch"`
 }
 
 // GitLabWebhook is one secret of hooks, and the projects it is believed for.

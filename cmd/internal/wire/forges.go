@@ -55,7 +55,9 @@ func gitHub(cfg config.GitHub) (*github.Forge, error) {
 
 // gitLab makes the driver of a configured GitLab.
 func gitLab(cfg config.GitLab) (*gitlab.Forge, error) {
-	return gitlab.New(gitlab.Config{BaseURL: cfg.BaseURL, Token: cfg.Token, RootCAs: cfg.CA, Proxy: cfg.Proxy})
+	return gitlab.New(gitlab.Config{
+		BaseURL: cfg.BaseURL, Token: cfg.Token, RootCAs: cfg.CA, Proxy: cfg.Proxy, MergeRequests: gitlab.MergeRequests(cfg.MergeRequests),
+	})
 }
 
 // parserOf reads the deliveries of a configured forge.
