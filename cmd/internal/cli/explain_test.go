@@ -94,7 +94,7 @@ func TestExplainStoredPayloads(t *testing.T) {
 		"merge_request.update.description": "ignored ", // long after it was opened
 		"pipeline.failed":                  "job check_repair",
 		"pipeline.failed.merge_request":    "job check_repair",
-		"pipeline.failed.forgiven":         "ignored ",
+		"pipeline.failed.forgiven":         "job check_repair",
 		"pipeline.failed.child":            "ignored ",
 		"job.failed":                       "ignored ",
 	}
