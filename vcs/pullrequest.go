@@ -2,7 +2,6 @@ package vcs
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 	"time"
 )
@@ -29,14 +28,6 @@ type PullRequest struct {
 	MaintainerCanModify bool   `json:"maintainer_can_modify"`
 	URL                 string `json:"url"`
 }
-
-// drafted are the marks by which GitLab keeps a draft in the title, the one of
-// older GitLabs included.
-var drafted = regexp.MustCompile(`^(?i:\s*(?:\[(?:draft|wip)\]|\(draft\)|(?:draft|wip):|draft\s-\s))+\s*`)
-
-// Undrafted is a title without the marks of a draft, which on GitLab are part of
-// it.
-func Undrafted(title string) string { return drafted.ReplaceAllString(title, "") }
 
 // FromFork reports whether the head lives in another repository than the base.
 func (p PullRequest) FromFork() bool { return p.Head.Repo != p.Base.Repo }

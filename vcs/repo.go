@@ -2,7 +2,6 @@ package vcs
 
 import (
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 )
@@ -181,21 +180,6 @@ type Actor struct {
 	ID    int64     `json:"id"`
 	Login string    `json:"login"`
 	Kind  ActorKind `json:"kind"`
-}
-
-// tokenAccount is a login that GitLab gives to the account of a project's or
-// group's access token (docs.gitlab.com/user/project/settings/
-// project_access_tokens, "Bot users for projects"), or to a service account.
-var tokenAccount = regexp.MustCompile(`^(?:(?:project|group)_[0-9]+_bot|service_account_)`)
-
-// GitLabKind tells people from programs by what GitLab calls them: payloads tell
-// nothing else of an account. A person who took such a name is taken for a bot,
-// and not the other way round.
-func GitLabKind(login string) ActorKind {
-	if tokenAccount.MatchString(login) {
-		return KindBot
-	}
-	return KindUser
 }
 
 // Is reports whether a and b are the same account. Two unknown accounts are

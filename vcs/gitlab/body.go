@@ -5,7 +5,7 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/greenwright/greenwright/vcs"
+	"github.com/greenwright/greenwright/vcs/gitlabwire"
 	"github.com/greenwright/greenwright/vcs/markdown"
 )
 
@@ -94,7 +94,7 @@ func uncalled(text, at string) string {
 // titleOf is a title as it is posted: the draft's mark belongs to it, and
 // nothing but the wish decides of it.
 func titleOf(title string, draft bool) string {
-	title = vcs.Undrafted(uncalled(strings.ToValidUTF8(strings.ReplaceAll(title, "\x00", ""), "\uFFFD"), "@ "))
+	title = gitlabwire.Undrafted(uncalled(strings.ToValidUTF8(strings.ReplaceAll(title, "\x00", ""), "\uFFFD"), "@ "))
 	if !draft {
 		return markdown.CutTitle(title, maxTitle)
 	}

@@ -12,11 +12,10 @@ import (
 	gl "github.com/xanzy/go-gitlab"
 
 	"github.com/greenwright/greenwright/vcs"
+	"github.com/greenwright/greenwright/vcs/gitlabwire"
 )
 
 const (
-	// ciApp stands for GitLab's own CI: the id of such a check is its job's.
-	ciApp = "gitlab-ci"
 	// externalApp is whoever else reports statuses; GitLab does not tell who.
 	externalApp = "external"
 	// defaultConfig is where a project without a setting has its CI file.
@@ -98,7 +97,7 @@ func (f *Forge) jobChecks(ctx context.Context, repo vcs.RepoRef, on subject) (ou
 			if seen[p.Source+" "+p.Ref] {
 				continue
 			}
-			k, err := on.check(j.ID, j.Name, ciApp, j.Ref, j.WebURL, outcome{j.Status, j.FailureReason, j.AllowFailure})
+			k, err := on.check(j.ID, j.Name, gitlabwire.CI, j.Ref, j.WebURL, outcome{j.Status, j.FailureReason, j.AllowFailure})
 			if err != nil {
 				return nil, nil, err
 			}
@@ -137,7 +136,7 @@ type outcome struct {
 
 func (on subject) check(id int, name, app, ref, page string, o outcome) (vcs.Check, error) {
 	k := vcs.Check{ID: int64(id), Name: name, App: app, HeadSHA: on.sha, HeadBranch: on.branch(ref), URL: page, PullRequests: on.numbers}
-	k.Completed, k.Conclusion = o.conclusion()
+	k.Completed, k.Conclusion = gitlabwire.Conclusion(o.status, o.reason, o.allowed)
 	if k.HeadBranch != "" {
 		if err := vcs.ValidateBranch(k.HeadBranch); err != nil {
 			return vcs.Check{}, err
@@ -160,31 +159,9 @@ func (on subject) branch(ref string) string {
 	return on.heads[n]
 }
 
-// conclusion maps GitLab's spelling. A manual job that nobody has started asks
-// for nothing, and neither does one that may fail.
-func (o outcome) conclusion() (completed bool, c vcs.Conclusion) {
-	switch o.status {
-	case "success":
-		return true, vcs.ConclusionSuccess
-	case "failed":
-		switch {
-		case o.allowed:
-			return true, vcs.ConclusionNeutral
-		case o.reason == "job_execution_timeout" || o.reason == "stuck_or_timeout_failure":
-			return true, vcs.ConclusionTimedOut
-		}
-		return true, vcs.ConclusionFailure
-	case "canceled":
-		return true, vcs.ConclusionCanceled
-	case "skipped", "manual":
-		return true, vcs.ConclusionSkipped
-	}
-	return false, ""
-}
-
 // isJob refuses checks of others, and facts that name no job.
 func isJob(k vcs.Check) error {
-	if k.ID <= 0 || k.App != ciApp {
+	if k.ID <= 0 || k.App != gitlabwire.CI {
 		return fmt.Errorf("%w: check %q is not a job of GitLab CI", vcs.ErrNotFound, k.Name)
 	}
 	return nil
@@ -235,7 +212,7 @@ func (f *Forge) checkJob(ctx context.Context, repo vcs.RepoRef, k vcs.Check) (vc
 	}
 	defer log.Close()
 	// What may fail has failed too, for its steps.
-	_, end := outcome{status: j.Status, reason: j.FailureReason}.conclusion()
+	_, end := gitlabwire.Conclusion(j.Status, j.FailureReason, false)
 	out.Steps, err = stepsOf(log, end)
 	return out, err
 }

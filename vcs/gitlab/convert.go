@@ -8,10 +8,8 @@ import (
 	gl "github.com/xanzy/go-gitlab"
 
 	"github.com/greenwright/greenwright/vcs"
+	"github.com/greenwright/greenwright/vcs/gitlabwire"
 )
-
-// maxLogin is GitLab's limit for a username.
-const maxLogin = 255
 
 // GitLab's names for who sees a project.
 const (
@@ -22,19 +20,6 @@ const (
 
 // active is the state of an account or membership that is good for something.
 const active = "active"
-
-func validLogin(s string) bool {
-	if s == "" || len(s) > maxLogin || s == "." || s == ".." || s[0] == '-' {
-		return false
-	}
-	for _, c := range []byte(s) {
-		alnum := c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'
-		if !alnum && c != '-' && c != '_' && c != '.' {
-			return false
-		}
-	}
-	return true
-}
 
 // userFacts is an account, with the members that go-gitlab leaves out.
 type userFacts struct {
@@ -55,10 +40,10 @@ func (u userFacts) actor() (vcs.Actor, error) {
 	if u.ID == 0 && u.Username == "" {
 		return vcs.Actor{}, nil
 	}
-	if u.ID <= 0 || !validLogin(u.Username) {
+	if u.ID <= 0 || !gitlabwire.ValidLogin(u.Username) {
 		return vcs.Actor{}, fmt.Errorf("%w: account %d %q", vcs.ErrInvalid, u.ID, u.Username)
 	}
-	kind := vcs.GitLabKind(u.Username)
+	kind := gitlabwire.Kind(u.Username)
 	if u.Bot {
 		kind = vcs.KindBot
 	}
@@ -111,17 +96,8 @@ type projectFacts struct {
 	} `json:"forked_from_project"`
 }
 
-func refOf(fullPath string) (vcs.RepoRef, error) {
-	i := strings.LastIndexByte(fullPath, '/')
-	if i < 0 {
-		return vcs.RepoRef{}, fmt.Errorf("%w: project path %q", vcs.ErrInvalid, fullPath)
-	}
-	ref := vcs.RepoRef{Forge: vcs.GitLab, Owner: fullPath[:i], Name: fullPath[i+1:]}
-	return ref, ref.Validate()
-}
-
 func (p projectFacts) repo() (vcs.Repo, error) {
-	ref, err := refOf(p.PathWithNamespace)
+	ref, err := gitlabwire.Project(p.PathWithNamespace)
 	if err != nil {
 		return vcs.Repo{}, err
 	}
@@ -159,7 +135,7 @@ func (i threadFacts) issue(t vcs.Thread) (vcs.Issue, error) {
 	}
 	title := i.Title
 	if t.PullRequest {
-		title = vcs.Undrafted(title)
+		title = gitlabwire.Undrafted(title)
 	}
 	return vcs.Issue{
 		Thread: t, Title: title, Body: i.Description, Author: author, Open: i.State == opened,

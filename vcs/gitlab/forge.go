@@ -12,6 +12,7 @@ import (
 	gl "github.com/xanzy/go-gitlab"
 
 	"github.com/greenwright/greenwright/vcs"
+	"github.com/greenwright/greenwright/vcs/gitlabwire"
 	"github.com/greenwright/greenwright/vcs/sticky"
 )
 
@@ -87,7 +88,7 @@ func (f *Forge) user(ctx context.Context, path string) (userFacts, error) {
 // account is external. An account whose login is now another's is a
 // vcs.ErrConflict.
 func (f *Forge) Permission(ctx context.Context, repo vcs.RepoRef, actor vcs.Actor) (vcs.Permission, error) {
-	if actor.ID <= 0 || !validLogin(actor.Login) {
+	if actor.ID <= 0 || !gitlabwire.ValidLogin(actor.Login) {
 		return vcs.PermissionNone, fmt.Errorf("%w: account %d %q", vcs.ErrInvalid, actor.ID, actor.Login)
 	}
 	if err := validate(repo); err != nil {
@@ -118,7 +119,7 @@ func (f *Forge) permission(ctx context.Context, repo vcs.RepoRef, actor vcs.Acto
 // bot's, a service account's included.
 func (f *Forge) Account(ctx context.Context, actor vcs.Actor) (vcs.Actor, error) {
 	doing := "reading the account of " + actor.Login
-	if actor.ID <= 0 || !validLogin(actor.Login) {
+	if actor.ID <= 0 || !gitlabwire.ValidLogin(actor.Login) {
 		return vcs.Actor{}, fmt.Errorf("%s: %w: account %d %q", doing, vcs.ErrInvalid, actor.ID, actor.Login)
 	}
 	u, err := f.user(ctx, "users/"+strconv.FormatInt(actor.ID, 10))

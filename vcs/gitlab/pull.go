@@ -10,6 +10,7 @@ import (
 	gl "github.com/xanzy/go-gitlab"
 
 	"github.com/greenwright/greenwright/vcs"
+	"github.com/greenwright/greenwright/vcs/gitlabwire"
 )
 
 // PullRequest reads a merge request.
@@ -49,7 +50,7 @@ func (f *Forge) pullOf(ctx context.Context, t vcs.Thread, m *gl.MergeRequest) (v
 	}
 	t.PullRequest = true
 	return vcs.PullRequest{
-		Thread: t, Title: vcs.Undrafted(m.Title), Body: m.Description, Author: author,
+		Thread: t, Title: gitlabwire.Undrafted(m.Title), Body: m.Description, Author: author,
 		// One in the state "locked" is being merged at this moment.
 		Open: m.State == opened, Merged: m.State == "merged" || m.MergedAt != nil, Draft: m.Draft || m.WorkInProgress,
 		Head: head, Base: base, MaintainerCanModify: m.AllowCollaboration, URL: m.WebURL,
@@ -97,7 +98,7 @@ func (f *Forge) sourceProject(ctx context.Context, id int) (vcs.RepoRef, error) 
 	if err != nil {
 		return vcs.RepoRef{}, err
 	}
-	return refOf(p.PathWithNamespace)
+	return gitlabwire.Project(p.PathWithNamespace)
 }
 
 // baseOf has the tip of the target branch at the head's last push, as GitLab

@@ -6,27 +6,8 @@ import (
 	"strings"
 
 	"github.com/greenwright/greenwright/vcs"
+	"github.com/greenwright/greenwright/vcs/gitlabwire"
 )
-
-// app is what GitLab's own CI is called in a Check.
-const app = "gitlab-ci"
-
-// conclusion maps a status that ended.
-func conclusion(status, reason string) vcs.Conclusion {
-	switch status {
-	case "success":
-		return vcs.ConclusionSuccess
-	case "failed":
-		switch reason {
-		case "job_execution_timeout", "stuck_or_timeout_failure":
-			return vcs.ConclusionTimedOut
-		}
-		return vcs.ConclusionFailure
-	case "canceled":
-		return vcs.ConclusionCanceled
-	}
-	return vcs.ConclusionSkipped
-}
 
 // pipeline is a pipeline that ended: the whole of a head's checks.
 func (c converter) pipeline() error {
@@ -38,9 +19,10 @@ func (c converter) pipeline() error {
 		return nil
 	}
 	k := vcs.Check{
-		ID: w.ID, Name: "pipeline", App: app, HeadSHA: w.SHA, HeadBranch: branchOf(w.Ref), Completed: true,
-		Conclusion: conclusion(w.Status, ""), URL: w.URL,
+		ID: w.ID, Name: "pipeline", App: gitlabwire.CI, HeadSHA: w.SHA, HeadBranch: branchOf(w.Ref), Completed: true,
+		URL: w.URL,
 	}
+	_, k.Conclusion = gitlabwire.Conclusion(w.Status, "", false)
 	if k.URL == "" {
 		k.URL = c.page("pipelines", w.ID)
 	}
@@ -82,13 +64,10 @@ func (c converter) job() error {
 		return nil
 	}
 	k := vcs.Check{
-		ID: w.BuildID, Name: w.BuildName, App: app, HeadSHA: w.SHA, HeadBranch: branchOf(w.Ref), Completed: true,
-		Conclusion: conclusion(w.BuildStatus, w.FailureReason), URL: c.page("jobs", w.BuildID),
-		PullRequestsUnknown: true, Part: true,
+		ID: w.BuildID, Name: w.BuildName, App: gitlabwire.CI, HeadSHA: w.SHA, HeadBranch: branchOf(w.Ref), Completed: true,
+		URL: c.page("jobs", w.BuildID), PullRequestsUnknown: true, Part: true,
 	}
-	if k.Conclusion.Red() && w.AllowFailure {
-		k.Conclusion = vcs.ConclusionNeutral
-	}
+	_, k.Conclusion = gitlabwire.Conclusion(w.BuildStatus, w.FailureReason, w.AllowFailure)
 	return c.check(k, "job", "")
 }
 

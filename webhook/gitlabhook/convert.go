@@ -7,10 +7,8 @@ import (
 	"time"
 
 	"github.com/greenwright/greenwright/vcs"
+	"github.com/greenwright/greenwright/vcs/gitlabwire"
 )
-
-// maxLogin is GitLab's limit for a user name.
-const maxLogin = 255
 
 // repo is the project that the event is about. What the payload does not say
 // about its visibility counts as public: nothing is told there that is not
@@ -57,14 +55,10 @@ func actorOf(u *user) (vcs.Actor, error) {
 	if u == nil || u.ID == 0 {
 		return vcs.Actor{}, nil
 	}
-	if u.ID < 0 || !validLogin(u.Username) {
+	if u.ID < 0 || !gitlabwire.ValidLogin(u.Username) {
 		return vcs.Actor{}, fmt.Errorf("%w: account %d %q", vcs.ErrInvalid, u.ID, u.Username)
 	}
-	return vcs.Actor{ID: u.ID, Login: u.Username, Kind: vcs.GitLabKind(u.Username)}, nil
-}
-
-func validLogin(s string) bool {
-	return s != "" && s[0] != '-' && within(s, maxLogin, func(c byte) bool { return isIDChar(c) || c == '.' }) != ""
+	return vcs.Actor{ID: u.ID, Login: u.Username, Kind: gitlabwire.Kind(u.Username)}, nil
 }
 
 // account is who has the id: all that a payload tells of an author, unless it
@@ -128,7 +122,7 @@ func (c converter) pull(w *mergeRequest) error {
 	if err := vcs.ValidateBranch(w.TargetBranch); err != nil {
 		return fmt.Errorf("target: %w", err)
 	}
-	e, title := c.event, vcs.Undrafted(w.Title)
+	e, title := c.event, gitlabwire.Undrafted(w.Title)
 	e.PullRequest = &vcs.PullRequest{
 		Thread: e.Thread, Title: title, Body: w.Description, Author: c.account(w.AuthorID),
 		Open: open(w.State), Merged: w.State == "merged", Draft: w.Draft || w.WorkInProgress,
@@ -164,7 +158,7 @@ func (c converter) headOf(w *mergeRequest) (vcs.Branch, error) {
 	case w.Source == nil:
 		return b, nil
 	}
-	ref, err := parseRef(w.Source.Path)
+	ref, err := gitlabwire.Project(w.Source.Path)
 	if err == nil && ref == c.event.Repo.RepoRef {
 		err = fmt.Errorf("%w: another project with the path of this one", vcs.ErrInvalid)
 	}

@@ -26,8 +26,7 @@ const (
 )
 
 const (
-	maxName = 64 // the longest known name of an event has 26
-	maxID   = 64 // a UUID has 36
+	maxWord = 64 // the longest known name of an event has 26, a UUID 36
 	// maxSignatures bounds the comparisons that a request costs; while a key is
 	// replaced there are two.
 	maxSignatures   = 8
@@ -41,7 +40,7 @@ const (
 // are not refused whatever they are: only a bad secret is answered with 401,
 // and an event without a name is one that nothing reacts to.
 func (p *Parser) Open(h http.Header) (webhook.Envelope, error) {
-	env := webhook.Envelope{Name: within(h.Get(HeaderEvent), maxName, isNameChar), ID: deliveryID(h)}
+	env := webhook.Envelope{Name: within(h.Get(HeaderEvent), isNameChar), ID: deliveryID(h)}
 	if t := h.Get(HeaderToken); len(t) <= maxToken {
 		env.Token = vcs.Secret(t)
 	}
@@ -60,17 +59,17 @@ func (p *Parser) Open(h http.Header) (webhook.Envelope, error) {
 // list and not for telling requests apart; facts are told apart by
 // vcs.Event.Key. Older versions than 14.8 send neither.
 func deliveryID(h http.Header) vcs.DeliveryID {
-	if id := within(h.Get(HeaderIdempotency), maxID, isIDChar); id != "" {
+	if id := within(h.Get(HeaderIdempotency), isIDChar); id != "" {
 		return vcs.DeliveryID(id)
 	}
-	return vcs.DeliveryID(within(h.Get(HeaderEventUUID), maxID, isIDChar))
+	return vcs.DeliveryID(within(h.Get(HeaderEventUUID), isIDChar))
 }
 
 // signed fills in what a signature is checked with; anything malformed leaves
 // the request unsigned.
 func signed(env *webhook.Envelope, h http.Header) {
-	id := within(h.Get(HeaderID), maxID, isIDChar)
-	stamp := within(h.Get(HeaderTimestamp), maxID, isDigit)
+	id := within(h.Get(HeaderID), isIDChar)
+	stamp := within(h.Get(HeaderTimestamp), isDigit)
 	seconds, err := strconv.ParseInt(stamp, 10, 64)
 	if id == "" || err != nil {
 		return
@@ -103,8 +102,8 @@ func signatures(header string) [][]byte {
 }
 
 // within is s when it is a header value of allowed characters, else empty.
-func within(s string, limit int, allowed func(byte) bool) string {
-	if len(s) > limit {
+func within(s string, allowed func(byte) bool) string {
+	if len(s) > maxWord {
 		return ""
 	}
 	for i := range len(s) {

@@ -12,7 +12,7 @@ import (
 // EventUnsupported; a name, number or object name that is not acceptable gives
 // an error that wraps vcs.ErrInvalid.
 func (p *Parser) Parse(name string, id vcs.DeliveryID, body []byte) (vcs.Event, error) {
-	e := vcs.Event{Forge: vcs.GitLab, Name: within(name, maxName, isNameChar), DeliveryID: id, Kind: vcs.EventUnsupported}
+	e := vcs.Event{Forge: vcs.GitLab, Name: within(name, isNameChar), DeliveryID: id, Kind: vcs.EventUnsupported}
 	if !known(name) || mixed(name) && p.unused(body) {
 		return e, nil
 	}
@@ -73,7 +73,7 @@ func (c converter) written() error {
 // decide sets the event's action and kind, and reports whether to go on.
 func (c converter) decide(f facts) bool {
 	f.object = c.wire.ObjectKind
-	f.action = within(f.action, maxName, isWordChar)
+	f.action = within(f.action, isWordChar)
 	c.event.Action = f.action
 	if f.ignore(c.event.Name) != "" {
 		return false

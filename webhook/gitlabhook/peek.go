@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/greenwright/greenwright/vcs"
+	"github.com/greenwright/greenwright/vcs/gitlabwire"
 	"github.com/greenwright/greenwright/webhook"
 )
 
@@ -76,7 +77,7 @@ func (p *Parser) unused(body []byte) bool {
 func (w glance) facts() facts {
 	f := facts{object: w.ObjectKind, status: w.BuildStatus, tag: w.Tag}
 	if a := w.Attributes; a != nil {
-		f.action, f.system, f.on = within(a.Action, maxName, isWordChar), a.System, a.On
+		f.action, f.system, f.on = within(a.Action, isWordChar), a.System, a.On
 		f.source, f.tag = string(a.Source), f.tag || a.Tag
 		if f.object == objectPipeline {
 			f.status = a.Status
@@ -111,7 +112,7 @@ func (w glance) sender() int64 {
 func (p *Parser) refOf(project, repository *place) (vcs.RepoRef, error) {
 	switch {
 	case project != nil && project.Path != "":
-		return parseRef(project.Path)
+		return gitlabwire.Project(project.Path)
 	case repository != nil && repository.Homepage != "":
 		u, err := url.Parse(repository.Homepage)
 		if err != nil {
@@ -121,23 +122,7 @@ func (p *Parser) refOf(project, repository *place) (vcs.RepoRef, error) {
 		if !found {
 			return vcs.RepoRef{}, fmt.Errorf("%w: address of the project: not below %q", vcs.ErrInvalid, p.basePath)
 		}
-		return parseRef(path)
+		return gitlabwire.Project(path)
 	}
 	return vcs.RepoRef{}, missing("project")
-}
-
-// maxPath bounds what becomes part of names of files and keys; GitLab has 20
-// levels of groups.
-const maxPath = 1024
-
-func parseRef(path string) (vcs.RepoRef, error) {
-	if len(path) > maxPath {
-		return vcs.RepoRef{}, fmt.Errorf("%w: path of a project of %d bytes", vcs.ErrInvalid, len(path))
-	}
-	i := strings.LastIndexByte(path, '/')
-	if i < 0 {
-		return vcs.RepoRef{}, fmt.Errorf("%w: path of a project %q", vcs.ErrInvalid, path)
-	}
-	ref := vcs.RepoRef{Forge: vcs.GitLab, Owner: path[:i], Name: path[i+1:]}
-	return ref, ref.Validate()
 }

@@ -107,7 +107,7 @@ var joins = map[string]bool{
 // for the sandbox drivers what they all are built over.
 var leaves = map[string]bool{
 	"webhook/scan":  true,
-	"vcs/transport": true, "vcs/markdown": true, "vcs/sticky": true,
+	"vcs/transport": true, "vcs/markdown": true, "vcs/sticky": true, "vcs/gitlabwire": true,
 	"sandbox/account": true, "sandbox/box": true, "sandbox/cgroup": true, "sandbox/disk": true, "sandbox/layout": true, "sandbox/link": true,
 	"sandbox/output": true, "sandbox/redact": true,
 	"jobs/command": true, "jobs/journal": true, "jobs/workflow": true, "jobs/progress": true, "jobs/policy": true, "jobs/actions": true,
