@@ -32,7 +32,7 @@ type Check struct {
 	// repository whose head is HeadSHA, as the forge names them.
 	PullRequests []int `json:"pull_requests"`
 	// PullRequestsUnknown is set by an event of a forge that does not say them:
-	// whoever needs them asks with [CheckReader.Checks].
+	// whoever needs them asks a [PullRequestFinder].
 	PullRequestsUnknown bool `json:"pull_requests_unknown,omitempty"`
 	// Part is set by an event about one of several checks that run together
 	// and end with an event of their own (a job of a GitLab pipeline): the

@@ -110,6 +110,14 @@ type Reviewer interface {
 	RequestReview(ctx context.Context, thread Thread, reviewer Actor) error
 }
 
+// PullRequestFinder is implemented by forges whose events about checks do not
+// say whose they are ([Check.PullRequestsUnknown]).
+type PullRequestFinder interface {
+	// PullRequestsAt are the numbers of the open pull requests of the repository
+	// whose head is the commit.
+	PullRequestsAt(ctx context.Context, repo RepoRef, sha string) ([]int, error)
+}
+
 // CheckReader is implemented by forges that run checks.
 type CheckReader interface {
 	// CheckJob finds the CI job behind a check; ErrNotFound when the check

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/greenwright/greenwright/jobs"
 	"github.com/greenwright/greenwright/jobs/policy"
@@ -52,21 +51,13 @@ func (h *handling) repairCheck(ctx context.Context, p trigger.Proposal) error {
 // pullsOf are the numbers of the open pull requests at a check's commit; a forge
 // whose event does not tell them is asked.
 func (h *handling) pullsOf(ctx context.Context, check *vcs.Check) ([]int, error) {
-	reader, ok := h.forge.(vcs.CheckReader)
+	finder, ok := h.forge.(vcs.PullRequestFinder)
 	if !check.PullRequestsUnknown || !ok {
 		return check.PullRequests, nil
 	}
-	all, err := reader.Checks(ctx, h.ev.Repo.RepoRef, check.HeadSHA)
+	numbers, err := finder.PullRequestsAt(ctx, h.ev.Repo.RepoRef, check.HeadSHA)
 	if err != nil {
 		return nil, fromForge("looking for the pull requests of a red check", err)
-	}
-	var numbers []int
-	for _, c := range all {
-		for _, n := range c.PullRequests {
-			if !slices.Contains(numbers, n) {
-				numbers = append(numbers, n)
-			}
-		}
 	}
 	if len(numbers) == 0 {
 		h.log.Info("event ignored", "reason", "check is on no open pull request of this repository")

@@ -2,6 +2,7 @@ package gitlab
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -76,6 +77,16 @@ func (f *Forge) openWith(ctx context.Context, repo vcs.RepoRef, sha string) (sub
 		}
 	}
 	return out, nil
+}
+
+// PullRequestsAt are the numbers of the open merge requests at a commit.
+func (f *Forge) PullRequestsAt(ctx context.Context, repo vcs.RepoRef, sha string) ([]int, error) {
+	doing := "looking for the merge requests at " + sha
+	if err := errors.Join(validate(repo), vcs.ValidateSHA(sha)); err != nil {
+		return nil, f.mapError(doing, err)
+	}
+	on, err := f.openWith(ctx, repo, sha)
+	return on.numbers, f.mapError(doing, err)
 }
 
 // jobChecks are the jobs; ids are those of older pipelines as well.

@@ -106,6 +106,24 @@ func TestCheckJob(t *testing.T) {
 	}
 }
 
+func TestMergeRequestsAtACommit(t *testing.T) {
+	f := newFake(t, map[string]string{
+		projectPath + "/repository/commits/" + sha1 + "/merge_requests": "[" + mergeJSON(t, nil) + "," + mergeJSON(t, map[string]any{"iid": 5, "sha": sha2}) + "," + mergeJSON(t, map[string]any{"iid": 6, "state": "merged"}) + "]",
+		projectPath + "/repository/commits/" + sha2 + "/merge_requests": "[]",
+	})
+	for sha, want := range map[string][]int{sha1: {4}, sha2: {}} {
+		if got, err := f.forge(t).PullRequestsAt(t.Context(), widgets(), sha); err != nil || !slices.Equal(got, want) {
+			t.Errorf("%s: %v, %v; want %v", sha, got, err, want)
+		}
+	}
+	if len(f.seen) != 2 {
+		t.Errorf("%d requests for two answers: %q", len(f.seen), f.seen)
+	}
+	if _, err := f.forge(t).PullRequestsAt(t.Context(), widgets(), "main"); !errors.Is(err, vcs.ErrInvalid) {
+		t.Errorf("at a branch: %v", err)
+	}
+}
+
 func TestCIFile(t *testing.T) {
 	for path, want := range map[string]string{
 		`null`: ".gitlab-ci.yml", `""`: ".gitlab-ci.yml", `"ci/main.yml"`: "ci/main.yml",
