@@ -117,8 +117,9 @@ func (h *handling) authorise(ctx context.Context, p trigger.Proposal) (vcs.Permi
 	if d := h.rules.Policy.Admit(req.Actor, req.Self, req.Repo); !d.Allowed() {
 		return vcs.PermissionNone, d, nil // nobody is asked about a bot or a repository that is closed
 	}
-	if d, err := h.person(ctx); !d.Allowed() || err != nil {
-		return vcs.PermissionNone, d, err
+	var err error
+	if req.Actor, err = h.account(ctx); err != nil {
+		return vcs.PermissionNone, policy.Decision{}, err
 	}
 	permission, err := h.forge.Permission(ctx, h.ev.Repo.RepoRef, h.ev.Actor)
 	if errors.Is(err, vcs.ErrUnavailable) || errors.Is(err, context.DeadlineExceeded) {
@@ -142,22 +143,23 @@ func (h *handling) authorise(ctx context.Context, p trigger.Proposal) (vcs.Permi
 	return permission, h.rules.Policy.Decide(req), nil
 }
 
-// person asks a forge whose events do not tell bots from people what the actor
-// is (rule L2). Who it is not known of is no person.
-func (h *handling) person(ctx context.Context) (policy.Decision, error) {
+// account is the actor; a forge whose events do not tell bots from people is
+// asked (rule L2). Who it is not known of is no person.
+func (h *handling) account(ctx context.Context) (vcs.Actor, error) {
+	actor := h.ev.Actor
 	reader, ok := h.forge.(vcs.AccountReader)
 	if !ok {
-		return h.rules.Policy.Admit(h.ev.Actor, h.rules.Self, h.ev.Repo.RepoRef), nil
+		return actor, nil
 	}
-	account, err := reader.Account(ctx, h.ev.Actor)
+	known, err := reader.Account(ctx, actor)
 	if errors.Is(err, vcs.ErrUnavailable) || errors.Is(err, context.DeadlineExceeded) {
-		return policy.Decision{}, retryable("asking who "+h.ev.Actor.Login+" is", err)
+		return actor, retryable("asking who "+actor.Login+" is", err)
 	}
 	if err != nil {
-		h.log.Warn("account is not known", "actor", h.ev.Actor.Login, "error", err)
-		account = vcs.Actor{ID: h.ev.Actor.ID, Login: h.ev.Actor.Login}
+		h.log.Warn("account is not known", "actor", actor.Login, "error", err)
+		return vcs.Actor{ID: actor.ID, Login: actor.Login}, nil
 	}
-	return h.rules.Policy.Admit(account, h.rules.Self, h.ev.Repo.RepoRef), nil
+	return known, nil
 }
 
 // askedFor is how long a comment may be edited so that it counts, and some.
