@@ -32,15 +32,6 @@ func (f ForgeName) Words() Words {
 	return Words{Forge: "GitHub", PullRequest: "pull request", Mark: "#"}
 }
 
-// Capital is the text with a capital letter at its beginning, for a name of a
-// thing that begins a sentence.
-func Capital(text string) string {
-	if text == "" {
-		return ""
-	}
-	return strings.ToUpper(text[:1]) + text[1:]
-}
-
 // RepoRef names a repository on a forge. Owner may hold slashes on forges
 // with nested groups. A RepoRef from outside must pass Validate before use.
 type RepoRef struct {

@@ -96,7 +96,8 @@ func (s *session) addThread() {
 	}
 	what := "Issue"
 	if s.job.Thread.PullRequest {
-		what = vcs.Capital(s.words().PullRequest)
+		name := s.words().PullRequest
+		what = strings.ToUpper(name[:1]) + name[1:]
 	}
 	s.quote("", fmt.Sprintf("%s %s by %s: title and opening text", what, s.job.Thread.Label(), s.issue.Author.Login), title+"\n\n"+body)
 	left := maxThreadText

@@ -181,7 +181,7 @@ func secretFor(hooks []config.GitLabWebhook, scope gitlab.Scope) (secret vcs.Sec
 		}
 		if h.SigningKey != "" {
 			faults = found(name, Warning, gitlabSettings+" → the hook → Signing token: the one that is configured here",
-				"a signing key is configured for %s: until the hook has it too, its deliveries are refused with 401", scope)
+				"a signing key is configured for %s: until the hook has it too, its deliveries are not believed", scope)
 		}
 		if secret == "" {
 			secret = h.Secret
